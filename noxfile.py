@@ -1,0 +1,239 @@
+"""Every task of the project, needing Python 3.11 or newer alone.
+
+    python3 noxfile.py                     all checks, as in CI
+    python3 noxfile.py -s chat             a chat with memory (`-- --ts`: the TypeScript one)
+    python3 noxfile.py -l                  the list of sessions
+
+Run like this, the file makes an environment with nox in it and hands its arguments on, so that one
+short line works on every platform and on a system Python that refuses to be installed into
+(PEP 668). With a nox of one's own, `nox -s chat` is the same.
+
+What the sessions fetch is in `shared-fixtures/checks/environments.py`, and how they find a model in
+`serve.py` beside it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Generator
+from pathlib import Path
+
+if sys.version_info < (3, 11):  # noqa: UP036 - this line is for whoever has an older one
+    sys.exit(f"Tandem Memory needs Python 3.11 or newer; {sys.executable} is {sys.version}.")
+
+sys.path.insert(0, str(Path(__file__).parent / "shared-fixtures" / "checks"))
+
+import serve
+from environments import (
+    CHECKS,
+    NODE,
+    PYTHON,
+    RUNNING,
+    TOOLS,
+    TOP,
+    TYPESCRIPT,
+    install,
+    install_node,
+    leave_to_child,
+    python_of,
+    run_nox,
+)
+
+if __name__ == "__main__":
+    sys.exit(run_nox(__file__, sys.argv[1:]))
+
+import nox  # absent until run_nox has fetched it
+
+REPORTS = TOP / ".nox" / "reports"
+PYTHONS = sorted({"3.11", "3.12", "3.13", "3.14", RUNNING}, key=lambda text: int(text[2:]))
+
+nox.needs_version = ">=2025.5.1"
+nox.options.sessions = ["lint", "fixtures", "python", "typescript", "parity", "live"]
+nox.options.reuse_venv = "yes"
+nox.options.error_on_missing_interpreters = False  # each is skipped by name; RUNNING is there
+
+# What follows `--` is for every session named: each takes what it knows, the rest goes to the
+# program that it runs.
+OPTIONS = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+OPTIONS.add_argument("--sequences", default="2000")
+OPTIONS.add_argument("--model")
+OPTIONS.add_argument("--ts", action="store_true")
+
+
+def _node(session: nox.Session, package: str, *arguments: str | Path, **env: str) -> None:
+    """Run the program of an installed npm package; its path spares Windows the `.cmd` wrappers."""
+    with session.chdir(TYPESCRIPT):
+        session.run(NODE, TYPESCRIPT / "node_modules" / package, *arguments, env=env, external=True)
+
+
+def _check(session: nox.Session, script: str, *arguments: str | Path) -> None:
+    """Run one of `shared-fixtures/checks/`, with Node first on the PATH."""
+    env = {"PATH": f"{NODE.parent}{os.pathsep}{os.environ['PATH']}"}
+    session.run(python_of(TOOLS), CHECKS / script, *arguments, env=env, external=True)
+
+
+def _pytest(session: nox.Session, python: Path, name: str, *arguments: str, **env: str) -> None:
+    with session.chdir(PYTHON):
+        junit = f"--junitxml={REPORTS / 'junit' / name}.xml"
+        session.run(python, "-m", "pytest", junit, *arguments, env=env, external=True)
+
+
+def _vitest(session: nox.Session, name: str, *arguments: str, **env: str) -> None:
+    junit = ["--reporter=junit", f"--outputFile.junit={REPORTS / 'junit' / name}.xml"]
+    everything = ["run", "--reporter=default", *junit, *arguments]
+    _node(session, "vitest/vitest.mjs", *everything, **env)
+
+
+# --- the checks -------------------------------------------------------------------------------
+
+
+@nox.session(python=False)
+def lint(session: nox.Session) -> None:
+    """Lint, format and types: ruff and pyright, Biome and tsc."""
+    python = install(session, TOOLS, "package", "test", "lint")
+    ruff = [python, "-m", "ruff"]
+    places = [".", TOP / "noxfile.py", CHECKS]
+    with session.chdir(PYTHON):
+        session.run(*ruff, "check", "--config=pyproject.toml", *places, external=True)
+        session.run(*ruff, "format", "--check", "--config=pyproject.toml", *places, external=True)
+        session.run(python, "-m", "pyright", f"--pythonpath={python}", external=True)
+    install_node(session)
+    _node(session, "@biomejs/biome/bin/biome", "check", "--error-on-warnings")
+    _node(session, "typescript/bin/tsc")
+    _node(session, "typescript/bin/tsc", "--project", "tsconfig.core.json")
+
+
+@nox.session(python=False)
+def fixtures(session: nox.Session) -> None:
+    """The fixtures against their schema, and the validator against files that must fail."""
+    install(session, TOOLS, "package", "test")
+    _check(session, "validate.py")
+    _check(session, "selftest.py")
+
+
+@nox.session(python=PYTHONS)
+def python(session: nox.Session) -> None:
+    """The Python suite, on each interpreter found (arguments go to pytest)."""
+    interpreter = install(session, Path(session.virtualenv.location), "package", "test")
+    _, rest = OPTIONS.parse_known_args(session.posargs)
+    report = REPORTS / f"python-{session.python}.json"
+    report.unlink(missing_ok=True)
+    _pytest(session, interpreter, report.stem, *rest, TANDEM_FIXTURE_REPORT=str(report))
+
+
+@nox.session(python=False)
+def typescript(session: nox.Session) -> None:
+    """The TypeScript suite, on Node 24 (arguments go to vitest)."""
+    install_node(session)
+    _, rest = OPTIONS.parse_known_args(session.posargs)
+    report = REPORTS / "typescript.json"
+    report.unlink(missing_ok=True)
+    _vitest(session, report.stem, *rest, TANDEM_FIXTURE_REPORT=str(report))
+
+
+@nox.session(python=False, requires=[f"python-{RUNNING}", "typescript"])
+def parity(session: nox.Session) -> None:
+    """Both languages agree: public names, fixtures run, random operations (`-- --sequences N`)."""
+    install(session, TOOLS, "package", "test")
+    known, _ = OPTIONS.parse_known_args(session.posargs)
+    _check(session, "symbols.py")
+    _check(
+        session, "reconcile.py", *sorted(REPORTS.glob("python-*.json")), REPORTS / "typescript.json"
+    )
+    _check(session, "differential.py", "--sequences", known.sequences)
+
+
+@nox.session(python=False)
+def mutants(session: nox.Session) -> None:
+    """One-change mutants of the core, caught by the fixtures alone (`-- --all`: every one)."""
+    install(session, TOOLS, "package", "test")
+    install_node(session)
+    _check(session, "mutants.py", *session.posargs)
+
+
+# --- with a model -----------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def _model(session: nox.Session, wanted: str | None) -> Generator[serve.Served]:
+    """Serve a model for the block: the one asked for, else the default or what can stand in."""
+
+    def embedded() -> Path:
+        return install(session, TOOLS, "embedded", "weights")
+
+    try:
+        with serve.serving(wanted, embedded=embedded, say=session.log) as served:
+            yield served
+    except serve.CannotServeError as error:
+        session.error(str(error))
+
+
+@nox.session(python=False)
+def live(session: nox.Session) -> None:
+    """Both suites' live tests against one engine (`-- --model NAME`: that model or failure)."""
+    interpreter = install(session, TOOLS, "package", "test")
+    install_node(session)
+    known, rest = OPTIONS.parse_known_args(session.posargs)
+    with _model(session, known.model) as served:
+        print(f"live report: {served}", flush=True)
+        env = {"TANDEM_LIVE_URL": served.url, "TANDEM_LIVE_MODEL": served.model}
+        _pytest(session, interpreter, "live-python", "-m", "live", *rest, **env)
+        _vitest(session, "live-typescript", "live", *rest, **env)
+        session.log(f"both languages pass their live tests on {served}")
+
+
+@nox.session(python=False)
+def conformance(session: nox.Session) -> None:
+    """The embedded engine answers as Ollama does (beside a real one where `ollama` is there)."""
+    interpreter = install(session, TOOLS, "package", "test", "embedded", "weights")
+    install_node(session)
+    with contextlib.ExitStack() as stack:
+        url = stack.enter_context(serve.embedded_server(interpreter))
+        env = {"TANDEM_EMBEDDED_URL": url}
+        if serve.OLLAMA is not None:
+            env["TANDEM_OLLAMA_URL"] = stack.enter_context(serve.ollama_server())
+        session.log(f"conformance of {' and '.join(env.values())}")
+        _pytest(session, interpreter, "conformance-python", "-m", "conformance", **env)
+        _vitest(session, "conformance-typescript", "conformance", **env)
+
+
+@nox.session(python=False)
+def chat(session: nox.Session) -> None:
+    """A chat with memory in the terminal (`-- --ts`: in TypeScript; the rest goes to it)."""
+    interpreter = install(session, TOOLS, "package")
+    known, rest = OPTIONS.parse_known_args(session.posargs)
+    program: list[str | Path] = [interpreter, "-m", "tandem_memory.cli"]
+    if known.ts:
+        install_node(session)
+        program = [NODE, TYPESCRIPT / "src" / "cli.ts"]
+    with _model(session, None) as served:
+        session.log(f"{served}")
+        model = known.model or served.model
+        # nox ends its child at the first Ctrl-C; here the child decides what that stops.
+        before = signal.signal(signal.SIGINT, leave_to_child)
+        try:
+            env = {"OLLAMA_HOST": served.url}
+            session.run(*program, "chat", "--model", model, *rest, env=env, external=True)
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+
+@nox.session(python=False)
+def bench(session: nox.Session) -> None:
+    """Benchmark tables, in ratios (`-- window`, `cache`, `storage`: one of them)."""
+    interpreter = install(session, TOOLS, "package", "bench")
+    install_node(session)
+    tables = session.posargs or [path.stem for path in sorted((PYTHON / "benchmarks").glob("*.py"))]
+    for table in tables:
+        with _model(session, None) if table == "cache" else contextlib.nullcontext() as served:
+            env = (
+                {"TANDEM_LIVE_URL": served.url, "TANDEM_LIVE_MODEL": served.model} if served else {}
+            )
+            session.run(interpreter, PYTHON / "benchmarks" / f"{table}.py", env=env, external=True)
+            twin = TYPESCRIPT / "benchmarks" / f"{table}.ts"
+            if twin.exists():
+                session.run(NODE, twin, env=env, external=True)

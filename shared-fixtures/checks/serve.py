@@ -1,0 +1,212 @@
+"""Find or start a model server for a session, and a model on it.
+
+The choice, in this order: the Ollama that answers at OLLAMA_HOST (or the default address); an
+`ollama serve` on a free loopback port where `ollama` is on the PATH; the embedded engine. The
+standard library is enough, so the task runner can import it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+DEFAULT_MODEL = "qwen3:0.6b"
+OLLAMA = shutil.which("ollama")
+LOG = Path(__file__).resolve().parents[2] / ".nox" / "server.log"
+
+# Loopback and a server of one's own are not for a proxy.
+_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
+class CannotServeError(Exception):
+    """No server, or not the model that was asked for; the text says what to do."""
+
+
+@dataclass(frozen=True)
+class Served:
+    """A model that answers at `url`, and why it is not the default one, if it is not."""
+
+    engine: str
+    url: str
+    model: str
+    why: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.model} on {self.engine} at {self.url}" + (
+            f" ({self.why})" if self.why else ""
+        )
+
+
+@contextlib.contextmanager
+def serving(
+    wanted: str | None, *, embedded: Callable[[], Path], say: Callable[[str], None]
+) -> Generator[Served]:
+    """Serve a model for the block.
+
+    Args:
+        wanted: The model that it must be; None is the default one or what can stand in for it.
+        embedded: Installs the embedded engine and returns the Python that has it.
+        say: Prints a line of progress.
+
+    Raises:
+        CannotServeError: No server starts, or `wanted` is not there and cannot be pulled.
+    """
+    with contextlib.ExitStack() as stack:
+        url, why = _ollama_url(), "no Ollama here; https://ollama.com has it"
+        if _version(url) is None and OLLAMA is not None:
+            say("no Ollama answers; starting `ollama serve` on a free port")
+            url = stack.enter_context(ollama_server())
+        if version := _version(url):
+            model = wanted or DEFAULT_MODEL
+            why = _fetch(url, model, say)
+            if why and wanted is not None:
+                raise CannotServeError(f"{why}; name an installed one or check the connection")
+            if why:
+                model = _smallest_chat_model(url)
+            if model is not None:
+                yield Served(f"Ollama {version}", url, model, why)
+                return
+        say(f"{why}; using the embedded engine")
+        stack.close()
+        url = stack.enter_context(embedded_server(embedded()))
+        models = _models(url)
+        if wanted is not None and wanted not in models:
+            raise CannotServeError(
+                f"model {wanted!r} needs Ollama: {why}; the embedded engine has {models[0]}"
+            )
+        yield Served("the embedded engine", url, wanted or models[0], why)
+
+
+@contextlib.contextmanager
+def ollama_server() -> Generator[str]:
+    """An `ollama serve` of one's own on a free loopback port, for the block; yields its URL."""
+    url = f"http://127.0.0.1:{_free_port()}"
+    with _server([str(OLLAMA), "serve"], url):
+        yield url
+
+
+@contextlib.contextmanager
+def embedded_server(python: Path) -> Generator[str]:
+    """The embedded engine on a free loopback port, for the block; yields its URL."""
+    port = _free_port()
+    url = f"http://127.0.0.1:{port}"
+    with _server([str(python), "-m", "tandem_memory.embedded", "--port", str(port)], url):
+        yield url
+
+
+@contextlib.contextmanager
+def _server(command: list[str], url: str) -> Generator[None]:
+    LOG.parent.mkdir(exist_ok=True)
+    # A group of its own: Ctrl-C in the terminal is for the chat, not for its server.
+    flags = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
+    # Being asked to end must not leave the server behind, so it unwinds like Ctrl-C.
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with (
+            LOG.open("ab") as log,
+            subprocess.Popen(
+                command,
+                env={**os.environ, "OLLAMA_HOST": url.removeprefix("http://")},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                creationflags=flags,
+                start_new_session=os.name == "posix",
+            ) as process,
+        ):
+            try:
+                deadline = time.monotonic() + 60
+                while _version(url) is None:
+                    if process.poll() is not None or time.monotonic() > deadline:
+                        raise CannotServeError(f"`{' '.join(command)}` does not start; see {LOG}")
+                    time.sleep(0.1)
+                yield
+            finally:
+                process.terminate()
+                try:
+                    process.wait(timeout=10)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _ollama_url() -> str:
+    """OLLAMA_HOST as Ollama reads it: scheme and port may be missing, 0.0.0.0 is for servers."""
+    scheme, _, rest = os.environ.get("OLLAMA_HOST", "").strip().rpartition("://")
+    host, _, port = rest.rstrip("/").partition(":")
+    host = "127.0.0.1" if host in {"", "0.0.0.0"} else host  # noqa: S104 - replaced, not bound
+    return f"{scheme or 'http'}://{host}:{port or 11434}"
+
+
+def _call(url: str, body: dict[str, Any] | None = None, timeout: float = 5) -> Any:
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(url, data, {"Content-Type": "application/json"})  # noqa: S310
+    return _OPENER.open(request, timeout=timeout)
+
+
+def _version(url: str) -> str | None:
+    try:
+        with _call(f"{url}/api/version", timeout=2) as reply:
+            return str(json.load(reply)["version"])
+    except (OSError, ValueError, KeyError):
+        return None
+
+
+def _models(url: str) -> list[str]:
+    """The names of the models there, smallest first."""
+    with _call(f"{url}/api/tags") as reply:
+        models = sorted(json.load(reply)["models"], key=lambda model: model["size"])
+    return [str(model["name"]) for model in models]
+
+
+def _smallest_chat_model(url: str) -> str | None:
+    for model in _models(url):
+        with _call(f"{url}/api/show", {"model": model}) as reply:
+            if "completion" in json.load(reply).get("capabilities", []):
+                return model
+    return None
+
+
+def _fetch(url: str, model: str, say: Callable[[str], None]) -> str:
+    """Have this model on the server, pulled if need be; returns why it is not there, or ""."""
+    if not {model, f"{model}:latest"}.isdisjoint(_models(url)):
+        return ""
+    say(f"{model} is not at {url} yet; pulling it")
+    try:
+        with _call(f"{url}/api/pull", {"model": model}, timeout=120) as reply:
+            for step in map(json.loads, reply):
+                if "error" in step:
+                    return f"{model} cannot be pulled: {step['error']}"
+                _show(step)
+    except (OSError, ValueError) as error:
+        return f"{model} cannot be pulled: {error}"
+    return ""
+
+
+def _show(step: dict[str, Any]) -> None:
+    """Draw a pull's progress over itself in a terminal; elsewhere say when a part is whole."""
+    done, total = step.get("completed", 0), step.get("total", 0)
+    text = f"{step['status']} {100 * done // total if total else 0} %"
+    if sys.stdout.isatty():
+        print(f"\r{text:<60}", end="\n" if done == total else "", flush=True)
+    elif done == total:
+        print(text, flush=True)
