@@ -1,0 +1,243 @@
+"""Every error of Tandem Memory: one class per code.
+
+Each class has a `code` from a closed list (the fixture schema holds the same list) and its data as
+fields. Programs and fixtures compare code and data; the message is for people: it says what
+happened, quotes the value, and says what to do.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import ClassVar
+
+__all__ = [
+    "BudgetExceededError",
+    "ContextTruncatedError",
+    "InvalidLimitError",
+    "InvalidMessageError",
+    "InvalidModelFileError",
+    "InvalidSnapshotError",
+    "InvalidTokenCountError",
+    "ModelNotFoundError",
+    "NoAnswerError",
+    "ReplyBrokenOffError",
+    "ServerFailedError",
+    "ServerUnreachableError",
+    "TandemError",
+    "ToolCallNotFoundError",
+    "UnknownModelError",
+    "UnsupportedCapabilityError",
+]
+
+
+def quote(value: object) -> str:
+    """Return `value` as a short JSON text for a message; at most 80 code points."""
+    try:
+        text = json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError):
+        text = str(value)
+    return text if len(text) <= 80 else text[:79] + "…"
+
+
+class TandemError(Exception):
+    """The base of all errors here. After one, the object's state is what it was before the call."""
+
+    code: ClassVar[str] = "error"
+
+    @property
+    def data(self) -> dict[str, object]:
+        """The error's fields by name, as fixtures compare them."""
+        return {name: value for name, value in vars(self).items() if name[0] != "_"}
+
+
+class InvalidLimitError(TandemError):
+    """A limit (`max_turns`, `max_tokens`, `trim_to`, …) that is not a whole number it may be."""
+
+    code = "invalid_limit"
+
+    def __init__(self, limit: str, value: object, allowed: str) -> None:
+        super().__init__(f"{limit} is {quote(value)}; it must be {allowed}")
+        self.limit = limit
+        self.value = value
+
+
+class InvalidMessageError(TandemError):
+    """A value that is not a message. `path` says where, `reason` what is wrong there.
+
+    `reason` is one of `missing`, `wrong_type`, `unknown_role`, `not_allowed`, `not_finite`,
+    `unsafe_integer`, `too_deep`.
+    """
+
+    code = "invalid_message"
+
+    def __init__(self, path: str, reason: str, hint: str) -> None:
+        super().__init__(f"invalid message: {path or 'the message'} {hint}")
+        self.path = path
+        self.reason = reason
+
+
+class InvalidTokenCountError(TandemError):
+    """`count_tokens` returned something that is not a whole number from 0 up."""
+
+    code = "invalid_token_count"
+
+    def __init__(self, value: object) -> None:
+        super().__init__(
+            f"count_tokens returned {quote(value)}; it must return a whole number from 0 up"
+        )
+        self.value = value
+
+
+class InvalidSnapshotError(TandemError):
+    """A value that `restore` can't take. `path` says where the fault is; nothing was changed."""
+
+    code = "invalid_snapshot"
+
+    def __init__(self, path: str, hint: str) -> None:
+        super().__init__(f"invalid snapshot: {path or 'the snapshot'} {hint}; nothing was changed")
+        self.path = path
+
+
+class ToolCallNotFoundError(TandemError):
+    """A tool result whose call is not among the unanswered calls of the open turn."""
+
+    code = "tool_call_not_found"
+
+    def __init__(self, tool_call_id: str | None, tool_name: str | None) -> None:
+        wanted = f"id {quote(tool_call_id)}" if tool_call_id is not None else f"{quote(tool_name)}"
+        super().__init__(
+            f"no unanswered tool call matches {wanted}; "
+            "add the assistant message that makes the call first"
+        )
+        self.tool_call_id = tool_call_id
+        self.tool_name = tool_name
+
+
+class BudgetExceededError(TandemError):
+    """What must be sent can't fit: it needs `needed` tokens and `allowed` are allowed."""
+
+    code = "budget_exceeded"
+
+    def __init__(self, needed: int, allowed: int) -> None:
+        super().__init__(
+            f"{needed} tokens are needed and {allowed} are allowed; "
+            "shorten the message or the system prompt, or raise the token budget"
+        )
+        self.needed = needed
+        self.allowed = allowed
+
+
+class UnknownModelError(TandemError):
+    """A path that names no entry in the tree of models; `available` lists those there are."""
+
+    code = "unknown_model"
+
+    def __init__(self, path: str, available: Sequence[str]) -> None:
+        super().__init__(f"no model entry {quote(path)}; there are: {', '.join(available)}")
+        self.path = path
+        self.available = list(available)
+
+
+class InvalidModelFileError(TandemError):
+    """A model file that can't be read; `path` says where in it, or is empty for all of it."""
+
+    code = "invalid_model_file"
+
+    def __init__(self, file: str, path: str, hint: str) -> None:
+        where = f"{file}: {path}" if path else file
+        super().__init__(f"invalid model file: {where} {hint}")
+        self.file = file
+        self.path = path
+
+
+class ServerUnreachableError(TandemError):
+    """No model server answers at `host`."""
+
+    code = "server_unreachable"
+
+    def __init__(self, host: str) -> None:
+        super().__init__(
+            f"no model server answers at {host}; start Ollama (`ollama serve`) or set OLLAMA_HOST"
+        )
+        self.host = host
+
+
+class ModelNotFoundError(TandemError):
+    """The server at `host` runs, but has no model of this name."""
+
+    code = "model_not_found"
+
+    def __init__(self, model: str, host: str) -> None:
+        super().__init__(
+            f"the server at {host} has no model {quote(model)}; get it with `ollama pull {model}`"
+        )
+        self.model = model
+        self.host = host
+
+
+class UnsupportedCapabilityError(TandemError):
+    """The model can't do what was asked of it: `capability` is `thinking` or `tools`."""
+
+    code = "unsupported_capability"
+
+    def __init__(self, model: str, capability: str) -> None:
+        super().__init__(
+            f"the model {quote(model)} does not support {capability}; "
+            "leave it out or choose another model"
+        )
+        self.model = model
+        self.capability = capability
+
+
+class ServerFailedError(TandemError):
+    """The server answered with an error: its HTTP `status` and its own words, `detail`."""
+
+    code = "server_failed"
+
+    def __init__(self, status: int, detail: str) -> None:
+        super().__init__(f"the model server answered {status}: {detail}")
+        self.status = status
+        self.detail = detail
+
+
+class ReplyBrokenOffError(TandemError):
+    """The server broke off in mid-answer; `received` is the text that had come."""
+
+    code = "reply_broken_off"
+
+    def __init__(self, received: str) -> None:
+        super().__init__(
+            f"the model server broke off after {len(received)} characters of the answer; ask again"
+        )
+        self.received = received
+
+
+class NoAnswerError(TandemError):
+    """The model ended without text and without a tool call; `done_reason` says why it stopped."""
+
+    code = "no_answer"
+
+    def __init__(self, done_reason: str | None) -> None:
+        super().__init__(
+            f"the model gave no answer (done_reason {quote(done_reason)}); "
+            "ask again, turn thinking off, or allow a longer answer (num_predict)"
+        )
+        self.done_reason = done_reason
+
+
+class ContextTruncatedError(TandemError):
+    """The prompt did not fit the server's context, which would cut, or has cut, its front.
+
+    `prompt_tokens` is the prompt's size as far as it is known, `num_ctx` the context's.
+    """
+
+    code = "context_truncated"
+
+    def __init__(self, prompt_tokens: int, num_ctx: int) -> None:
+        super().__init__(
+            f"the prompt of about {prompt_tokens} tokens does not fit num_ctx {num_ctx}; "
+            "raise num_ctx or lower the token budget"
+        )
+        self.prompt_tokens = prompt_tokens
+        self.num_ctx = num_ctx

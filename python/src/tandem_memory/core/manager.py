@@ -1,0 +1,213 @@
+"""`MemoryManager`: the controller between the messages and the model.
+
+A language model is stateless: the application keeps the messages and decides what the model sees.
+This class holds the window and nothing else; its rules are the pure functions of `turns` and
+`window`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .errors import BudgetExceededError
+from .explanation import ExplainedPart, Explanation, explain_cut, explain_window
+from .messages import Message, ToolCall, read_message, sent_message
+from .snapshot import Snapshot, read_snapshot, read_system, write_snapshot
+from .tokens import estimate_tokens
+from .turns import (
+    CountTokens,
+    Turn,
+    append_message,
+    arriving_messages,
+    count_message,
+    take_steps,
+    turn_messages,
+)
+from .values import copy_json
+from .window import cut_turns, read_limits
+
+__all__ = ["MemoryManager"]
+
+
+class MemoryManager:
+    """Keeps a conversation's window: the system message, then the newest turns, always whole.
+
+    `system_prompt`: the one system message's text; None or `""` is none.
+    `max_turns`: how many closed turns are kept beside the open one; default 20, None is no limit.
+    `max_tokens`: the window's token budget, the system message included; None is no limit.
+    `trim_to`: how many closed turns a trim leaves, once a limit is passed; default `max_turns`.
+        A smaller number lets the front of the prompt stand still for many turns, so that a model
+        server's prompt cache keeps serving; the token budget is then trimmed by the same share.
+    `count_tokens`: the tokens of one message as it is sent; default `estimate_tokens`.
+
+    Messages are copied on their way in and out. Trimming happens on every add, and an add returns
+    what it dropped. After an error the manager is as it was before the call. Raises
+    `InvalidLimitError`, and `BudgetExceededError` for a system prompt that can't fit alone.
+    """
+
+    def __init__(
+        self,
+        system_prompt: str | None = None,
+        max_turns: int | None = 20,
+        *,
+        max_tokens: int | None = None,
+        trim_to: int | None = None,
+        count_tokens: CountTokens = estimate_tokens,
+    ) -> None:
+        self._limits = read_limits(max_turns, max_tokens, trim_to)
+        self._count_tokens = count_tokens
+        self._system: Message | None = None
+        self._system_tokens = 0
+        # The window is _turns[_start:]. What left stays in front until it is as long as the window:
+        # so dropping a turn costs the same however long the window is.
+        self._turns: list[Turn] = []
+        self._start = 0
+        self._tokens = 0
+        self._dropped: list[ExplainedPart] = []
+        self.system_prompt = system_prompt
+
+    @property
+    def system_prompt(self) -> str | None:
+        """The system message's text. Setting it takes effect at once, but trims nothing."""
+        return self._system["content"] if self._system else None
+
+    @system_prompt.setter
+    def system_prompt(self, value: str | None) -> None:
+        system = read_system(value)
+        tokens = count_message(system, self._count_tokens) if system else 0
+        self._require(tokens)
+        self._system, self._system_tokens = system, tokens
+
+    @property
+    def tokens(self) -> int:
+        """The tokens of the window, by `count_tokens`."""
+        return self._system_tokens + self._tokens
+
+    @property
+    def over_budget(self) -> bool:
+        """Whether the window is over `max_tokens`: a reply or a tool result is never refused."""
+        return self._limits.max_tokens is not None and self.tokens > self._limits.max_tokens
+
+    def add_user_message(
+        self, content: str, *, images: Sequence[str] | None = None
+    ) -> list[Message]:
+        """Open a new turn; `images` are base64 texts. Returns the messages that left the window.
+
+        Tool calls still unanswered first get a result that says there is none. Raises
+        `BudgetExceededError` where the message can't fit with the system prompt.
+        """
+        fields = {"role": "user", "content": content}
+        return self.add(fields if images is None else {**fields, "images": list(images)})
+
+    def add_assistant_message(
+        self,
+        content: str,
+        *,
+        thinking: str | None = None,
+        tool_calls: Sequence[ToolCall] | None = None,
+    ) -> list[Message]:
+        """Add the model's reply. Returns the messages that left the window.
+
+        Where `thinking` is not given, a leading `<think>` block of `content` becomes it.
+        """
+        calls = None if tool_calls is None else list(tool_calls)
+        fields = {"thinking": thinking, "tool_calls": calls}
+        return self.add({"role": "assistant", "content": content, **fields})
+
+    def add_tool_message(
+        self, content: str, *, tool_name: str | None = None, tool_call_id: str | None = None
+    ) -> list[Message]:
+        """Add a tool's result. Returns the messages that left the window.
+
+        It answers the call of that id; without an id, the first unanswered call of that name.
+        Raises `ToolCallNotFoundError` where there is none.
+        """
+        fields = {"tool_name": tool_name, "tool_call_id": tool_call_id}
+        return self.add({"role": "tool", "content": content, **fields})
+
+    def add(self, message: object) -> list[Message]:
+        """Add a message in Ollama's chat form, unknown fields and all. Returns what left."""
+        read = read_message(message)
+        arriving = arriving_messages(self._newest(), read)
+        costs = [count_message(each, self._count_tokens) for each in arriving]
+        if read["role"] == "user":
+            self._require(self._system_tokens + costs[-1])
+        for each, cost in zip(arriving, costs, strict=True):
+            append_message(self._turns, each, cost)
+        self._tokens += sum(costs)
+        return self._trim()
+
+    def get_messages(self, *, include_thinking: bool = False) -> list[Message]:
+        """Return what a model is to be sent, as copies; `thinking` only where asked for."""
+        kept = ([self._system] if self._system else []) + turn_messages(self._window())
+        return [sent_message(message, include_thinking=include_thinking) for message in kept]
+
+    def clear(self) -> None:
+        """Empty the conversation; the system prompt stays."""
+        self._replace([])
+
+    def undo(self) -> list[Message]:
+        """Drop the window's last turn and return its messages; none that left comes back."""
+        turns = self._window()
+        self._replace(turns[:-1])
+        return turn_messages(turns[-1:])
+
+    def snapshot(self) -> Snapshot:
+        """Return all that the manager holds, thinking too, as a JSON document of its own."""
+        return copy_json(write_snapshot(self.system_prompt, turn_messages(self._window())))
+
+    def restore(self, snapshot: object) -> list[Message]:
+        """Take a snapshot's place, trimmed by this manager's own limits. Returns what left by them.
+
+        Raises `InvalidSnapshotError`.
+        """
+        system, turns = read_snapshot(snapshot, self._count_tokens)
+        tokens = count_message(system, self._count_tokens) if system else 0
+        self._system, self._system_tokens = system, tokens
+        self._replace(turns)
+        return self._trim()
+
+    def explain(self) -> Explanation:
+        """Tell for each turn whether it is kept, by which rule it left, and at what token cost.
+
+        It covers the window and what the last add dropped.
+        """
+        return {
+            "tokens": self.tokens,
+            "max_tokens": self._limits.max_tokens,
+            "max_turns": self._limits.max_turns,
+            "trim_to": self._limits.trim_to,
+            "over_budget": self.over_budget,
+            "system_prompt": self.system_prompt,
+            "system_tokens": self._system_tokens,
+            "parts": copy_json(explain_window(self._window(), self._dropped)),
+        }
+
+    def _window(self) -> list[Turn]:
+        return self._turns[self._start :]
+
+    def _newest(self) -> Turn | None:
+        return self._turns[-1] if self._start < len(self._turns) else None
+
+    def _require(self, tokens: int) -> None:
+        allowed = self._limits.max_tokens
+        if allowed is not None and tokens > allowed:
+            raise BudgetExceededError(tokens, allowed)
+
+    def _replace(self, turns: list[Turn]) -> None:
+        self._turns, self._start = turns, 0
+        self._tokens = sum(turn.tokens for turn in turns)
+        self._dropped = []
+
+    def _trim(self) -> list[Message]:
+        cut = cut_turns(self._turns, self._limits, self.tokens, self._start)
+        end = self._start + cut.turns
+        left = self._turns[self._start : end]
+        steps = take_steps(self._turns[-1], cut.steps) if cut.steps else []
+        self._dropped = explain_cut(left, steps, cut)
+        self._start = end
+        self._tokens -= cut.tokens
+        if self._start * 2 >= len(self._turns):
+            del self._turns[: self._start]
+            self._start = 0
+        return copy_json([m for part in self._dropped for m in part["messages"]])

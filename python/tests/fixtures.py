@@ -1,0 +1,231 @@
+"""Runs the shared fixtures: `python fixtures.py FILE…` prints a JSON line for each case.
+
+Twin: typescript/tests/fixtures.ts. It needs no test framework, so that the checks can run it too.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, is_dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from tandem_memory.core import messages, thinking, tokens, values, window
+from tandem_memory.core.errors import TandemError
+from tandem_memory.core.manager import MemoryManager
+from tandem_memory.core.messages import Message
+from tandem_memory.core.thinking import ThinkingSplitter
+
+Json = Any  # a fixture's JSON is looked into freely; `run_case` compares it whole
+
+CASES = Path(__file__).parents[2] / "shared-fixtures" / "cases"
+
+COUNTERS: dict[str, Callable[[Message], Any]] = {
+    "ones": lambda _: 1,
+    "code_points": lambda message: len(message["content"]),
+    "estimate": tokens.estimate_tokens,
+    "half": lambda _: 0.5,
+    "negative": lambda _: -1,
+    "not_a_number": lambda _: math.nan,
+    "text": lambda _: "1",
+    "boolean": lambda _: True,
+}
+
+FUNCTIONS: dict[str, Callable[..., object]] = {
+    "canonical_json": values.canonical_json,
+    "estimate_text": tokens.estimate_text,
+    "estimate_tokens": tokens.estimate_tokens,
+    "estimate_tools": tokens.estimate_tools,
+    "new_manager": lambda **options: new_manager(options),
+    "read_message": messages.read_message,
+    "split_thinking": thinking.split_thinking,
+    "well_formed": values.well_formed,
+    "window": window.window,
+}
+
+
+class CaseFailedError(AssertionError):
+    """A step whose result or state is not what the fixture says."""
+
+
+def load_cases(folder: Path = CASES) -> list[Json]:
+    """Return the cases of all fixture files in `folder`."""
+    return [case for file in sorted(folder.glob("*.json")) for case in read_file(file)]
+
+
+def read_file(file: Path) -> list[Json]:
+    return json.loads(file.read_text("utf-8"))["cases"]
+
+
+def run_case(case: Json) -> None:
+    """Run one case, or raise `CaseFailedError` with what was expected and what came."""
+    (kind, options), *rest = decode(case["given"]).items()
+    assert not rest, "one object a case"
+    subject = SUBJECTS[kind](options)
+    for number, step in enumerate(case["steps"], 1):
+        came = call(subject, step["call"], decode(step["args"]))
+        expected = {key: step[key] for key in ("returns", "throws", "state") if key in step}
+        came["state"] = encode(subject.state())
+        if write(expected) != write(came):
+            raise CaseFailedError(
+                f"{case['id']}, step {number} ({step['call']}): "
+                f"expected\n{write(expected)}\ncame\n{write(came)}"
+            )
+
+
+def call(subject: Subject, name: str, args: Json) -> dict[str, Json]:
+    try:
+        returned = subject.call(name, args)
+    except TandemError as error:
+        return {"throws": {"code": error.code, "data": encode(error.data)}}
+    came = encode(returned)
+    spoil(args)
+    spoil(returned)
+    return {"returns": came}
+
+
+class Subject:
+    """What a case calls: an object's methods by name, and how to read its state."""
+
+    def __init__(self, target: object, state: Callable[[], Json]) -> None:
+        self.target = target
+        self.state = state
+
+    def call(self, name: str, args: Json) -> Json:
+        if name.startswith("set_"):
+            return setattr(self.target, name.removeprefix("set_"), args["value"])
+        return getattr(self.target, name)(**args)
+
+
+class Functions(Subject):
+    """The functions of the core, which have no state."""
+
+    def __init__(self) -> None:
+        super().__init__(None, lambda: None)
+
+    def call(self, name: str, args: Json) -> Json:
+        if "messages" in args:
+            args["messages"] = [expand(message) for message in args["messages"]]
+        if name == "window" and "count_tokens" in args:
+            args["count_tokens"] = COUNTERS[args["count_tokens"]]
+        return FUNCTIONS[name](**args)
+
+
+def new_manager(options: Json) -> Json:
+    return manager_state(make_manager(options), options)
+
+
+def manager_subject(options: Json) -> Subject:
+    manager = make_manager(options)
+    return Subject(manager, lambda: manager_state(manager, options))
+
+
+def make_manager(options: Json) -> MemoryManager:
+    counter = COUNTERS[options.get("count_tokens", "ones")]
+    rest = {key: value for key, value in options.items() if key != "count_tokens"}
+    return MemoryManager(**rest, count_tokens=counter)
+
+
+def manager_state(manager: MemoryManager, options: Json) -> Json:
+    snapshot = manager.snapshot()
+    state: Json = {
+        "system_prompt": snapshot["system_prompt"],
+        "messages": snapshot["messages"],
+    }
+    if "count_tokens" in options:
+        state |= {"tokens": manager.tokens, "over_budget": manager.over_budget}
+    return state
+
+
+def splitter_subject(options: Json) -> Subject:
+    splitter = ThinkingSplitter(**options)
+    seen = {"content": "", "thinking": ""}
+
+    class Collecting(Subject):
+        def call(self, name: str, args: Json) -> Json:
+            thought = super().call(name, args)
+            seen["content"] += thought.content
+            seen["thinking"] += thought.thinking
+            return thought
+
+    return Collecting(splitter, lambda: dict(seen))
+
+
+SUBJECTS: dict[str, Callable[[Json], Subject]] = {
+    "core": lambda _: Functions(),
+    "manager": manager_subject,
+    "splitter": splitter_subject,
+}
+
+
+def decode(value: Json) -> Json:
+    """Return a fixture's value as a Python value of its own."""
+    if isinstance(value, list):
+        return [decode(item) for item in cast("list[Json]", value)]
+    if isinstance(value, dict):
+        fields = cast("dict[str, Json]", value)
+        if set(fields) == {"$number"}:
+            return float(fields["$number"])
+        return {key: decode(item) for key, item in fields.items()}
+    return value
+
+
+def encode(value: Json) -> Json:
+    """Return a Python value as a fixture writes it."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return encode(asdict(value))
+    if isinstance(value, list):
+        return [encode(item) for item in cast("list[Json]", value)]
+    if isinstance(value, dict):
+        fields = cast("dict[str, Json]", value)
+        if set(fields) == {"role", "content"}:
+            return f"{fields['role']}: {fields['content']}"
+        return {key: encode(item) for key, item in fields.items()}
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"$number": {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}[str(value)]}
+    return value
+
+
+def expand(message: Json) -> Json:
+    if not isinstance(message, str):
+        return message
+    role, content = message.split(": ", 1)
+    return {"role": role, "content": content}
+
+
+def spoil(value: Json) -> None:
+    """Overwrite a value as deep as it goes: whoever holds it must not have handed it out."""
+    if isinstance(value, list):
+        items = cast("list[Json]", value)
+        for item in items:
+            spoil(item)
+        items[:] = ["spoilt"]
+    elif isinstance(value, dict):
+        fields = cast("dict[str, Json]", value)
+        for item in fields.values():
+            spoil(item)
+        for key in fields:
+            fields[key] = "spoilt"
+
+
+def write(value: Json) -> str:
+    """Return a value as text, so that `1`, `1.0` and `True` differ."""
+    return json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True)
+
+
+def main(files: list[str]) -> None:
+    for file in files:
+        for case in read_file(Path(file)):
+            result = {"id": case["id"], "passed": True, "why": ""}
+            try:
+                run_case(case)
+            except Exception as error:  # noqa: BLE001 - a case may fail in any way
+                result |= {"passed": False, "why": f"{type(error).__name__}: {error}"}
+            sys.stdout.write(json.dumps(result) + "\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

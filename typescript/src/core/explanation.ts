@@ -1,0 +1,86 @@
+/** Explanations: which turn is kept, which left, by which rule, and at what token cost. */
+
+import type { Message } from "./messages.ts";
+import type { Step, Turn } from "./turns.ts";
+import { isClosed, turnMessages } from "./turns.ts";
+import type { Cut } from "./window.ts";
+
+type Rule = "max_turns" | "max_tokens";
+
+/**
+ * A turn, or the steps that left the newest turn.
+ *
+ * `rule` is null for what is kept. `open` is true for a turn that still waits for its answer.
+ */
+export interface ExplainedPart {
+  part: "turn" | "steps";
+  kept: boolean;
+  rule: Rule | null;
+  open: boolean;
+  tokens: number;
+  messages: Message[];
+}
+
+/**
+ * A window as `MemoryManager.explain` tells it, oldest part first.
+ *
+ * `tokens` is the cost of all that is kept, `system_tokens` of the system message alone.
+ */
+export interface Explanation {
+  tokens: number;
+  max_tokens: number | null;
+  max_turns: number | null;
+  trim_to: number | null;
+  over_budget: boolean;
+  system_prompt: string | null;
+  system_tokens: number;
+  parts: ExplainedPart[];
+}
+
+/** Return the parts that left by `cut`: whole turns, then steps of the newest turn. */
+export function explainCut(
+  turns: readonly Turn[],
+  steps: readonly Step[],
+  cut: Cut,
+): ExplainedPart[] {
+  const parts = turns.map((turn, i) =>
+    dropped("turn", i < cut.byTurns ? "max_turns" : "max_tokens", turn.steps),
+  );
+  return steps.length > 0 ? [...parts, dropped("steps", "max_tokens", steps)] : parts;
+}
+
+/** Return the parts of a window with those that left, in the conversation's order. */
+export function explainWindow(
+  turns: readonly Turn[],
+  droppedParts: readonly ExplainedPart[],
+): ExplainedPart[] {
+  // Steps that left stand just before the newest turn, from which they came.
+  const left = droppedParts.filter(({ part }) => part === "turn");
+  const steps = droppedParts.filter(({ part }) => part === "steps");
+  const kept = turns.map((turn) =>
+    keptTurn(turn, { isOpen: turn === turns.at(-1) && !isClosed(turn) }),
+  );
+  return [...left, ...kept.slice(0, -1), ...steps, ...kept.slice(-1)];
+}
+
+function keptTurn(turn: Turn, { isOpen }: { isOpen: boolean }): ExplainedPart {
+  return {
+    part: "turn",
+    kept: true,
+    rule: null,
+    open: isOpen,
+    tokens: turn.tokens,
+    messages: turnMessages([turn]),
+  };
+}
+
+function dropped(part: "turn" | "steps", rule: Rule, steps: readonly Step[]): ExplainedPart {
+  return {
+    part,
+    kept: false,
+    rule,
+    open: false,
+    tokens: steps.reduce((total, step) => total + step.tokens, 0),
+    messages: steps.flatMap((step) => step.messages),
+  };
+}

@@ -1,0 +1,232 @@
+/**
+ * `MemoryManager`: the controller between the messages and the model.
+ *
+ * A language model is stateless: the application keeps the messages and decides what the model
+ * sees. This class holds the window and nothing else; its rules are the pure functions of `turns`
+ * and `window`.
+ */
+
+import { BudgetExceededError } from "./errors.ts";
+import type { ExplainedPart, Explanation } from "./explanation.ts";
+import { explainCut, explainWindow } from "./explanation.ts";
+import type { Message, ToolCall } from "./messages.ts";
+import { readMessage, sentMessage } from "./messages.ts";
+import type { Snapshot } from "./snapshot.ts";
+import { readSnapshot, readSystem, writeSnapshot } from "./snapshot.ts";
+import { estimateTokens } from "./tokens.ts";
+import type { CountTokens, Turn } from "./turns.ts";
+import { appendMessage, arrivingMessages, countMessage, takeSteps, turnMessages } from "./turns.ts";
+import { copyJson } from "./values.ts";
+import type { Limits, WindowOptions } from "./window.ts";
+import { cutTurns, readLimits } from "./window.ts";
+
+export interface MemoryManagerOptions extends WindowOptions {
+  systemPrompt?: string | null | undefined;
+}
+
+/**
+ * Keeps a conversation's window: the system message, then the newest turns, always whole.
+ *
+ * `systemPrompt`: the one system message's text; null or `""` is none.
+ * `maxTurns`: how many closed turns are kept beside the open one; default 20, null is no limit.
+ * `maxTokens`: the window's token budget, the system message included; null is no limit.
+ * `trimTo`: how many closed turns a trim leaves, once a limit is passed; default `maxTurns`.
+ *     A smaller number lets the front of the prompt stand still for many turns, so that a model
+ *     server's prompt cache keeps serving; the token budget is then trimmed by the same share.
+ * `countTokens`: the tokens of one message as it is sent; default `estimateTokens`.
+ *
+ * Messages are copied on their way in and out. Trimming happens on every add, and an add returns
+ * what it dropped. After an error the manager is as it was before the call. Throws
+ * `InvalidLimitError`, and `BudgetExceededError` for a system prompt that can't fit alone.
+ *
+ * The two most used options may also be given by position: `new MemoryManager("Be kind.", 5)`.
+ */
+export class MemoryManager {
+  readonly #limits: Limits;
+  readonly #countTokens: CountTokens;
+  #system: Message | null = null;
+  #systemTokens = 0;
+  // The window is #turns from #start on. What left stays in front until it is as long as the
+  // window: so dropping a turn costs the same however long the window is.
+  #turns: Turn[] = [];
+  #start = 0;
+  #tokens = 0;
+  #dropped: ExplainedPart[] = [];
+
+  constructor(options?: MemoryManagerOptions);
+  constructor(systemPrompt: string | null, maxTurns?: number | null);
+  constructor(first: MemoryManagerOptions | string | null = {}, second?: number | null) {
+    const options =
+      typeof first === "string" || first === null
+        ? { systemPrompt: first, maxTurns: second }
+        : first;
+    const { systemPrompt = null, maxTurns = 20, maxTokens = null, trimTo = null } = options;
+    this.#limits = readLimits(maxTurns, maxTokens, trimTo);
+    this.#countTokens = options.countTokens ?? estimateTokens;
+    this.systemPrompt = systemPrompt;
+  }
+
+  /** The system message's text. Setting it takes effect at once, but trims nothing. */
+  get systemPrompt(): string | null {
+    return this.#system?.content ?? null;
+  }
+
+  set systemPrompt(value: string | null) {
+    const system = readSystem(value);
+    const tokens = system ? countMessage(system, this.#countTokens) : 0;
+    this.#require(tokens);
+    this.#system = system;
+    this.#systemTokens = tokens;
+  }
+
+  /** The tokens of the window, by `countTokens`. */
+  get tokens(): number {
+    return this.#systemTokens + this.#tokens;
+  }
+
+  /** Whether the window is over `maxTokens`: a reply or a tool result is never refused. */
+  get overBudget(): boolean {
+    return this.#limits.maxTokens !== null && this.tokens > this.#limits.maxTokens;
+  }
+
+  /**
+   * Open a new turn; `images` are base64 texts. Returns the messages that left the window.
+   *
+   * Tool calls still unanswered first get a result that says there is none. Throws
+   * `BudgetExceededError` where the message can't fit with the system prompt.
+   */
+  addUserMessage(content: string, { images }: { images?: readonly string[] } = {}): Message[] {
+    return this.add({ role: "user", content, images });
+  }
+
+  /**
+   * Add the model's reply. Returns the messages that left the window.
+   *
+   * Where `thinking` is not given, a leading `<think>` block of `content` becomes it.
+   */
+  addAssistantMessage(
+    content: string,
+    { thinking, toolCalls }: { thinking?: string; toolCalls?: readonly ToolCall[] } = {},
+  ): Message[] {
+    return this.add({ role: "assistant", content, thinking, tool_calls: toolCalls });
+  }
+
+  /**
+   * Add a tool's result. Returns the messages that left the window.
+   *
+   * It answers the call of that id; without an id, the first unanswered call of that name. Throws
+   * `ToolCallNotFoundError` where there is none.
+   */
+  addToolMessage(
+    content: string,
+    { toolName, toolCallId }: { toolName?: string; toolCallId?: string } = {},
+  ): Message[] {
+    return this.add({ role: "tool", content, tool_name: toolName, tool_call_id: toolCallId });
+  }
+
+  /** Add a message in Ollama's chat form, unknown fields and all. Returns what left. */
+  add(message: unknown): Message[] {
+    const read = readMessage(message);
+    const arriving = arrivingMessages(this.#newest(), read).map((each) => ({
+      message: each,
+      cost: countMessage(each, this.#countTokens),
+    }));
+    if (read.role === "user") this.#require(this.#systemTokens + (arriving.at(-1)?.cost ?? 0));
+    for (const each of arriving) {
+      appendMessage(this.#turns, each.message, each.cost);
+      this.#tokens += each.cost;
+    }
+    return this.#trim();
+  }
+
+  /** Return what a model is to be sent, as copies; `thinking` only where asked for. */
+  getMessages({ includeThinking = false }: { includeThinking?: boolean } = {}): Message[] {
+    const kept = [...(this.#system ? [this.#system] : []), ...turnMessages(this.#window())];
+    return kept.map((message) => sentMessage(message, { includeThinking }));
+  }
+
+  /** Empty the conversation; the system prompt stays. */
+  clear(): void {
+    this.#replace([]);
+  }
+
+  /** Drop the window's last turn and return its messages; none that left comes back. */
+  undo(): Message[] {
+    const turns = this.#window();
+    this.#replace(turns.slice(0, -1));
+    return turnMessages(turns.slice(-1));
+  }
+
+  /** Return all that the manager holds, thinking too, as a JSON document of its own. */
+  snapshot(): Snapshot {
+    return copyJson(writeSnapshot(this.systemPrompt, turnMessages(this.#window())));
+  }
+
+  /**
+   * Take a snapshot's place, trimmed by this manager's own limits. Returns what left by them.
+   *
+   * Throws `InvalidSnapshotError`.
+   */
+  restore(snapshot: unknown): Message[] {
+    const { system, turns } = readSnapshot(snapshot, this.#countTokens);
+    const tokens = system ? countMessage(system, this.#countTokens) : 0;
+    this.#system = system;
+    this.#systemTokens = tokens;
+    this.#replace(turns);
+    return this.#trim();
+  }
+
+  /**
+   * Tell for each turn whether it is kept, by which rule it left, and at what token cost.
+   *
+   * It covers the window and what the last add dropped.
+   */
+  explain(): Explanation {
+    return {
+      tokens: this.tokens,
+      max_tokens: this.#limits.maxTokens,
+      max_turns: this.#limits.maxTurns,
+      trim_to: this.#limits.trimTo,
+      over_budget: this.overBudget,
+      system_prompt: this.systemPrompt,
+      system_tokens: this.#systemTokens,
+      parts: copyJson(explainWindow(this.#window(), this.#dropped)),
+    };
+  }
+
+  #window(): Turn[] {
+    return this.#turns.slice(this.#start);
+  }
+
+  #newest(): Turn | undefined {
+    return this.#start < this.#turns.length ? this.#turns.at(-1) : undefined;
+  }
+
+  #require(tokens: number): void {
+    const allowed = this.#limits.maxTokens;
+    if (allowed !== null && tokens > allowed) throw new BudgetExceededError(tokens, allowed);
+  }
+
+  #replace(turns: Turn[]): void {
+    this.#turns = turns;
+    this.#start = 0;
+    this.#tokens = turns.reduce((total, turn) => total + turn.tokens, 0);
+    this.#dropped = [];
+  }
+
+  #trim(): Message[] {
+    const cut = cutTurns(this.#turns, this.#limits, this.tokens, this.#start);
+    const end = this.#start + cut.turns;
+    const left = this.#turns.slice(this.#start, end);
+    const newest = this.#turns.at(-1);
+    const steps = newest && cut.steps > 0 ? takeSteps(newest, cut.steps) : [];
+    this.#dropped = explainCut(left, steps, cut);
+    this.#start = end;
+    this.#tokens -= cut.tokens;
+    if (this.#start * 2 >= this.#turns.length) {
+      this.#turns.splice(0, this.#start);
+      this.#start = 0;
+    }
+    return copyJson(this.#dropped.flatMap((part) => part.messages));
+  }
+}

@@ -1,0 +1,251 @@
+/**
+ * Runs the shared fixtures: `node fixtures.ts FILE…` prints a JSON line for each case.
+ *
+ * Twin: python/tests/fixtures.py. It needs no test framework, so that the checks can run it too.
+ */
+
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { TandemError } from "../src/core/errors.ts";
+import type { MemoryManagerOptions } from "../src/core/manager.ts";
+import { MemoryManager } from "../src/core/manager.ts";
+import type { Message } from "../src/core/messages.ts";
+import { readMessage } from "../src/core/messages.ts";
+import { splitThinking, ThinkingSplitter } from "../src/core/thinking.ts";
+import { estimateText, estimateTokens, estimateTools } from "../src/core/tokens.ts";
+import type { CountTokens } from "../src/core/turns.ts";
+import { canonicalJson, isObject, wellFormed } from "../src/core/values.ts";
+import { window } from "../src/core/window.ts";
+
+// biome-ignore lint/suspicious/noExplicitAny: a fixture's JSON is looked into freely; `runCase` compares it whole
+type Json = any;
+
+export interface Case {
+  readonly id: string;
+  readonly given: Json;
+  readonly steps: Json[];
+}
+
+const CASES = join(import.meta.dirname, "../../shared-fixtures/cases");
+
+const COUNTERS: Record<string, (message: Message) => unknown> = {
+  ones: () => 1,
+  code_points: (message) => Array.from(message.content).length,
+  estimate: estimateTokens,
+  half: () => 0.5,
+  negative: () => -1,
+  not_a_number: () => Number.NaN,
+  text: () => "1",
+  boolean: () => true,
+};
+
+const FUNCTIONS: Record<string, (args: Json) => unknown> = {
+  canonical_json: ({ value }) => canonicalJson(value),
+  estimate_text: ({ text }) => estimateText(text),
+  estimate_tokens: ({ message }) => estimateTokens(message),
+  estimate_tools: ({ tools }) => estimateTools(tools),
+  new_manager: (options) => managerState(makeManager(options), options),
+  read_message: ({ value }) => readMessage(value),
+  split_thinking: ({ text, ...options }) => splitThinking(text, camelKeys(options)),
+  well_formed: ({ text }) => wellFormed(text),
+  window: ({ messages, ...options }) => window(messages, camelKeys(options)),
+};
+
+/** The arguments that a method takes by position; all others go into its options object. */
+const BY_POSITION: Record<string, string[]> = {
+  add: ["message"],
+  add_assistant_message: ["content"],
+  add_tool_message: ["content"],
+  add_user_message: ["content"],
+  feed: ["piece"],
+  restore: ["snapshot"],
+};
+
+/** Return the cases of all fixture files in `folder`. */
+export function loadCases(folder = CASES): Case[] {
+  const files = readdirSync(folder).filter((name) => name.endsWith(".json"));
+  return files.sort().flatMap((name) => readFile(join(folder, name)));
+}
+
+function readFile(file: string): Case[] {
+  return JSON.parse(readFileSync(file, "utf8")).cases;
+}
+
+/** Run one case, or throw with what was expected and what came. */
+export function runCase({ id, given, steps }: Case): void {
+  const [[kind, options] = ["", {}], ...rest] = Object.entries(decode(given));
+  const makeSubject = SUBJECTS[kind];
+  if (!makeSubject || rest.length > 0) throw new Error(`${id}: one object a case`);
+  const subject = makeSubject(options);
+  steps.forEach((step, i) => {
+    const came = { ...call(subject, step.call, decode(step.args)), state: encode(subject.state()) };
+    const { call: _call, args: _args, ...expected } = step;
+    if (write(expected) !== write(came)) {
+      throw new Error(
+        `${id}, step ${i + 1} (${step.call}): ` +
+          `expected\n${write(expected)}\ncame\n${write(came)}`,
+      );
+    }
+  });
+}
+
+function call(subject: Subject, name: string, args: Json): Record<string, Json> {
+  let returned: Json;
+  try {
+    returned = subject.call(name, args) ?? null;
+  } catch (error) {
+    if (!(error instanceof TandemError)) throw error;
+    return { throws: { code: error.code, data: encode(error.data) } };
+  }
+  const came = encode(returned);
+  spoil(args);
+  spoil(returned);
+  return { returns: came };
+}
+
+/** What a case calls: an object's methods by name, and how to read its state. */
+interface Subject {
+  call(name: string, args: Json): Json;
+  state(): Json;
+}
+
+function objectSubject(target: Json, state: () => Json): Subject {
+  return {
+    call(name, args) {
+      if (name.startsWith("set_")) {
+        target[camelCase(name.slice("set_".length))] = args.value;
+        return null;
+      }
+      const positions = BY_POSITION[name] ?? [];
+      const options = Object.entries(args).filter(([key]) => !positions.includes(key));
+      const given = positions.map((key) => args[key]);
+      return target[camelCase(name)](...given, camelKeys(Object.fromEntries(options)));
+    },
+    state,
+  };
+}
+
+/** The functions of the core, which have no state. */
+const functions: Subject = {
+  call(name, args) {
+    if (args.messages) args.messages = args.messages.map(expand);
+    if (name === "window" && args.count_tokens) args.count_tokens = COUNTERS[args.count_tokens];
+    const run = FUNCTIONS[name];
+    if (!run) throw new Error(`no function ${name}`);
+    return run(args);
+  },
+  state: () => null,
+};
+
+function managerSubject(options: Json): Subject {
+  const manager = makeManager(options);
+  return objectSubject(manager, () => managerState(manager, options));
+}
+
+function makeManager(options: Json): MemoryManager {
+  const countTokens = COUNTERS[options.count_tokens ?? "ones"] as CountTokens;
+  return new MemoryManager({ ...camelKeys(options), countTokens } as MemoryManagerOptions);
+}
+
+function managerState(manager: MemoryManager, options: Json): Json {
+  const { system_prompt, messages } = manager.snapshot();
+  const counted = { tokens: manager.tokens, over_budget: manager.overBudget };
+  return { system_prompt, messages, ...("count_tokens" in options ? counted : {}) };
+}
+
+function splitterSubject(options: Json): Subject {
+  const splitter = new ThinkingSplitter(camelKeys(options));
+  const seen = { content: "", thinking: "" };
+  const subject = objectSubject(splitter, () => ({ ...seen }));
+  return {
+    ...subject,
+    call(name, args) {
+      const thought = subject.call(name, args);
+      seen.content += thought.content;
+      seen.thinking += thought.thinking;
+      return thought;
+    },
+  };
+}
+
+const SUBJECTS: Record<string, (options: Json) => Subject> = {
+  core: () => functions,
+  manager: managerSubject,
+  splitter: splitterSubject,
+};
+
+/** Return a fixture's value as a JavaScript value of its own. */
+function decode(value: Json): Json {
+  if (Array.isArray(value)) return value.map(decode);
+  if (!isObject(value)) return value;
+  const fields = Object.entries(value);
+  if (fields.length === 1 && "$number" in value) return Number(value.$number);
+  return Object.fromEntries(fields.map(([key, item]) => [key, decode(item)]));
+}
+
+/** Return a JavaScript value as a fixture writes it. */
+function encode(value: Json): Json {
+  if (Array.isArray(value)) return value.map(encode);
+  if (isObject(value)) {
+    const fields = Object.entries(value);
+    if (fields.length === 2 && "role" in value && "content" in value) {
+      return `${value.role}: ${value.content}`;
+    }
+    return Object.fromEntries(fields.map(([key, item]) => [key, encode(item)]));
+  }
+  if (typeof value === "number" && !Number.isFinite(value)) return { $number: String(value) };
+  return value;
+}
+
+function expand(message: Json): Json {
+  if (typeof message !== "string") return message;
+  const end = message.indexOf(": ");
+  return { role: message.slice(0, end), content: message.slice(end + 2) };
+}
+
+/** Overwrite a value as deep as it goes: whoever holds it must not have handed it out. */
+function spoil(value: Json): void {
+  if (Array.isArray(value)) {
+    value.forEach(spoil);
+    value.splice(0, value.length, "spoilt");
+  } else if (isObject(value)) {
+    for (const key of Object.keys(value)) {
+      spoil(value[key]);
+      value[key] = "spoilt";
+    }
+  }
+}
+
+/** Return a value as text with its keys in order. */
+function write(value: Json): string {
+  return JSON.stringify(
+    value,
+    (_, item) =>
+      isObject(item)
+        ? Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1)))
+        : item,
+    1,
+  );
+}
+
+function camelKeys(fields: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).map(([key, item]) => [camelCase(key), item]));
+}
+
+function camelCase(name: string): string {
+  return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+if (import.meta.main) {
+  for (const file of process.argv.slice(2)) {
+    for (const each of readFile(file)) {
+      const result = { id: each.id, passed: true, why: "" };
+      try {
+        runCase(each);
+      } catch (error) {
+        Object.assign(result, { passed: false, why: String(error) });
+      }
+      process.stdout.write(`${JSON.stringify(result)}\n`);
+    }
+  }
+}
