@@ -53,8 +53,15 @@ PYTHONS = sorted({"3.11", "3.12", "3.13", "3.14", RUNNING}, key=lambda text: int
 
 nox.needs_version = ">=2025.5.1"
 nox.options.sessions = ["lint", "fixtures", "python", "typescript", "parity", "live"]
+nox.options.default_venv_backend = "virtualenv"
 nox.options.reuse_venv = "yes"
+nox.options.download_python = "never"
 nox.options.error_on_missing_interpreters = False  # each is skipped by name; RUNNING is there
+
+# pyenv hides the versions that are not switched on; the suite is for all that are installed.
+pyenv = Path(os.environ.get("PYENV_ROOT", "~/.pyenv")).expanduser() / "versions"
+if pyenv.is_dir():
+    os.environ["PYENV_VERSION"] = ":".join(path.name for path in pyenv.iterdir())
 
 # What follows `--` is for every session named: each takes what it knows, the rest goes to the
 # program that it runs.
@@ -88,13 +95,21 @@ def _vitest(session: nox.Session, name: str, *arguments: str, **env: str) -> Non
     _node(session, "vitest/vitest.mjs", *everything, **env)
 
 
+def _fresh_report(name: str) -> Path:
+    """Where a suite writes which fixtures it ran; an old report must not stand in for a new one."""
+    REPORTS.mkdir(parents=True, exist_ok=True)
+    report = REPORTS / f"{name}.json"
+    report.unlink(missing_ok=True)
+    return report
+
+
 # --- the checks -------------------------------------------------------------------------------
 
 
 @nox.session(python=False)
 def lint(session: nox.Session) -> None:
     """Lint, format and types: ruff and pyright, Biome and tsc."""
-    python = install(session, TOOLS, "package", "test", "lint")
+    python = install(session, TOOLS, "package", "test", "embedded", "lint")
     ruff = [python, "-m", "ruff"]
     places = [".", TOP / "noxfile.py", CHECKS]
     with session.chdir(PYTHON):
@@ -120,8 +135,7 @@ def python(session: nox.Session) -> None:
     """The Python suite, on each interpreter found (arguments go to pytest)."""
     interpreter = install(session, Path(session.virtualenv.location), "package", "test")
     _, rest = OPTIONS.parse_known_args(session.posargs)
-    report = REPORTS / f"python-{session.python}.json"
-    report.unlink(missing_ok=True)
+    report = _fresh_report(f"python-{session.python}")
     _pytest(session, interpreter, report.stem, *rest, TANDEM_FIXTURE_REPORT=str(report))
 
 
@@ -130,8 +144,7 @@ def typescript(session: nox.Session) -> None:
     """The TypeScript suite, on Node 24 (arguments go to vitest)."""
     install_node(session)
     _, rest = OPTIONS.parse_known_args(session.posargs)
-    report = REPORTS / "typescript.json"
-    report.unlink(missing_ok=True)
+    report = _fresh_report("typescript")
     _vitest(session, report.stem, *rest, TANDEM_FIXTURE_REPORT=str(report))
 
 
@@ -177,12 +190,12 @@ def live(session: nox.Session) -> None:
     """Both suites' live tests against one engine (`-- --model NAME`: that model or failure)."""
     interpreter = install(session, TOOLS, "package", "test")
     install_node(session)
-    known, rest = OPTIONS.parse_known_args(session.posargs)
+    known, _ = OPTIONS.parse_known_args(session.posargs)
     with _model(session, known.model) as served:
         print(f"live report: {served}", flush=True)
         env = {"TANDEM_LIVE_URL": served.url, "TANDEM_LIVE_MODEL": served.model}
-        _pytest(session, interpreter, "live-python", "-m", "live", *rest, **env)
-        _vitest(session, "live-typescript", "live", *rest, **env)
+        _pytest(session, interpreter, "live-python", "-m", "live", **env)
+        _vitest(session, "live-typescript", "live", **env)
         session.log(f"both languages pass their live tests on {served}")
 
 
@@ -211,7 +224,7 @@ def chat(session: nox.Session) -> None:
         install_node(session)
         program = [NODE, TYPESCRIPT / "src" / "cli.ts"]
     with _model(session, None) as served:
-        session.log(f"{served}")
+        session.log(str(served))
         model = known.model or served.model
         # nox ends its child at the first Ctrl-C; here the child decides what that stops.
         before = signal.signal(signal.SIGINT, leave_to_child)

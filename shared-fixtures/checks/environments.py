@@ -98,8 +98,8 @@ def install_node(session: nox.Session) -> None:
     """Have Node, and the packages that `typescript/package-lock.json` names."""
     install(session, TOOLS, "node")
     sources = [TYPESCRIPT / "package.json", TYPESCRIPT / "package-lock.json"]
-    with session.chdir(TYPESCRIPT):
-        _once(session, TYPESCRIPT / "node_modules" / ".stamp", sources, NODE, NPM, "ci")
+    npm_ci = [NODE, NPM, "ci", "--prefix", TYPESCRIPT]
+    _once(session, TYPESCRIPT / "node_modules" / ".stamp", sources, *npm_ci)
 
 
 def _once(session: nox.Session, stamp: Path, sources: list[Path], *command: str | Path) -> None:

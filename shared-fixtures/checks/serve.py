@@ -70,22 +70,23 @@ def serving(
             url = stack.enter_context(ollama_server())
         if version := _version(url):
             model = wanted or DEFAULT_MODEL
-            why = _fetch(url, model, say)
-            if why and wanted is not None:
-                raise CannotServeError(f"{why}; name an installed one or check the connection")
-            if why:
+            why = ""
+            if problem := _fetch(url, model, say):
+                why = f"{model} cannot be pulled"
+                if wanted is not None:
+                    raise CannotServeError(f"{why}: {problem}")
+                say(f"{why}: {problem}")
                 model = _smallest_chat_model(url)
             if model is not None:
                 yield Served(f"Ollama {version}", url, model, why)
                 return
-        say(f"{why}; using the embedded engine")
+            why += ", and no other chat model is installed"
         stack.close()
+        say(f"{why}; using the embedded engine")
         url = stack.enter_context(embedded_server(embedded()))
         models = _models(url)
         if wanted is not None and wanted not in models:
-            raise CannotServeError(
-                f"model {wanted!r} needs Ollama: {why}; the embedded engine has {models[0]}"
-            )
+            raise CannotServeError(f"{wanted} needs Ollama, and there is {why}")
         yield Served("the embedded engine", url, wanted or models[0], why)
 
 
@@ -187,7 +188,7 @@ def _smallest_chat_model(url: str) -> str | None:
 
 
 def _fetch(url: str, model: str, say: Callable[[str], None]) -> str:
-    """Have this model on the server, pulled if need be; returns why it is not there, or ""."""
+    """Have this model on the server, pulled if need be; returns what went wrong, or ""."""
     if not {model, f"{model}:latest"}.isdisjoint(_models(url)):
         return ""
     say(f"{model} is not at {url} yet; pulling it")
@@ -195,10 +196,10 @@ def _fetch(url: str, model: str, say: Callable[[str], None]) -> str:
         with _call(f"{url}/api/pull", {"model": model}, timeout=120) as reply:
             for step in map(json.loads, reply):
                 if "error" in step:
-                    return f"{model} cannot be pulled: {step['error']}"
+                    return str(step["error"])
                 _show(step)
     except (OSError, ValueError) as error:
-        return f"{model} cannot be pulled: {error}"
+        return str(error)
     return ""
 
 
