@@ -17,13 +17,16 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import platform
 import signal
 import sys
 from collections.abc import Generator
 from pathlib import Path
 
 if sys.version_info < (3, 11):  # noqa: UP036 - this line is for whoever has an older one
-    sys.exit(f"Tandem Memory needs Python 3.11 or newer; {sys.executable} is {sys.version}.")
+    sys.exit(
+        f"Tandem Memory needs Python 3.11 or newer; {sys.executable} is {platform.python_version()}."
+    )
 
 sys.path.insert(0, str(Path(__file__).parent / "shared-fixtures" / "checks"))
 

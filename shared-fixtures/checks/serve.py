@@ -192,22 +192,27 @@ def _fetch(url: str, model: str, say: Callable[[str], None]) -> str:
     if not {model, f"{model}:latest"}.isdisjoint(_models(url)):
         return ""
     say(f"{model} is not at {url} yet; pulling it")
+    step: dict[str, Any] = {}
+    shown = ""
     try:
         with _call(f"{url}/api/pull", {"model": model}, timeout=120) as reply:
             for step in map(json.loads, reply):
                 if "error" in step:
                     return str(step["error"])
-                _show(step)
+                text = _progress(step)
+                if text != shown:
+                    print(f"\r{text:<70}", end="" if sys.stdout.isatty() else "\n", flush=True)
+                shown = text
     except (OSError, ValueError) as error:
         return str(error)
-    return ""
+    finally:
+        print(flush=True)
+    return "" if step.get("status") == "success" else "the server broke off"
 
 
-def _show(step: dict[str, Any]) -> None:
-    """Draw a pull's progress over itself in a terminal; elsewhere say when a part is whole."""
-    done, total = step.get("completed", 0), step.get("total", 0)
-    text = f"{step['status']} {100 * done // total if total else 0} %"
-    if sys.stdout.isatty():
-        print(f"\r{text:<60}", end="\n" if done == total else "", flush=True)
-    elif done == total:
-        print(text, flush=True)
+def _progress(step: dict[str, Any]) -> str:
+    """One step of a pull in words: by the percent in a terminal, else by tens, a line each."""
+    if not step.get("total"):
+        return str(step["status"])
+    share = 100 * step.get("completed", 0) // step["total"]
+    return f"{step['status']} {share if sys.stdout.isatty() else share // 10 * 10} %"
