@@ -24,9 +24,8 @@ from collections.abc import Generator
 from pathlib import Path
 
 if sys.version_info < (3, 11):  # noqa: UP036 - this line is for whoever has an older one
-    sys.exit(
-        f"Tandem Memory needs Python 3.11 or newer; {sys.executable} is {platform.python_version()}."
-    )
+    version = platform.python_version()
+    sys.exit(f"Tandem Memory needs Python 3.11 or newer; {sys.executable} is {version}.")
 
 sys.path.insert(0, str(Path(__file__).parent / "shared-fixtures" / "checks"))
 
