@@ -26,6 +26,7 @@ CASES = Path(__file__).parents[2] / "shared-fixtures" / "cases"
 COUNTERS: dict[str, Callable[[Message], Any]] = {
     "ones": lambda _: 1,
     "code_points": lambda message: len(message["content"]),
+    "fields": len,
     "estimate": tokens.estimate_tokens,
     "half": lambda _: 0.5,
     "negative": lambda _: -1,

@@ -31,6 +31,7 @@ const CASES = join(import.meta.dirname, "../../shared-fixtures/cases");
 const COUNTERS: Record<string, (message: Message) => unknown> = {
   ones: () => 1,
   code_points: (message) => Array.from(message.content).length,
+  fields: (message) => Object.keys(message).length,
   estimate: estimateTokens,
   half: () => 0.5,
   negative: () => -1,
