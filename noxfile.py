@@ -225,14 +225,18 @@ def chat(session: nox.Session) -> None:
     if known.ts:
         install_node(session)
         program = [NODE, TYPESCRIPT / "src" / "cli.ts"]
-    with _model(session, None) as served:
-        session.log(str(served))
-        model = known.model or served.model
+    with contextlib.ExitStack() as stack:
+        if known.model:  # the program has, pulls or misses it
+            url, model = stack.enter_context(serve.ollama(session.log)), known.model
+        else:
+            served = stack.enter_context(_model(session, None))
+            session.log(str(served))
+            url, model = served.url, served.model
         # nox ends its child at the first Ctrl-C; here the child decides what that stops.
         before = signal.signal(signal.SIGINT, leave_to_child)
         try:
-            env = {"OLLAMA_HOST": served.url}
-            session.run(*program, "chat", "--model", model, *rest, env=env, external=True)
+            arguments = ["chat", "--model", model, *rest]
+            session.run(*program, *arguments, env={"OLLAMA_HOST": url}, external=True)
         finally:
             signal.signal(signal.SIGINT, before)
 

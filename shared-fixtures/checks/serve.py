@@ -64,13 +64,9 @@ def serving(
         CannotServeError: No server starts, or `wanted` is not there and cannot be pulled.
     """
     with contextlib.ExitStack() as stack:
-        url, why = _ollama_url(), "no Ollama here; https://ollama.com has it"
-        if _version(url) is None and OLLAMA is not None:
-            say("no Ollama answers; starting `ollama serve` on a free port")
-            url = stack.enter_context(ollama_server())
-        if version := _version(url):
-            model = wanted or DEFAULT_MODEL
-            why = ""
+        why = "no Ollama here; https://ollama.com has it"
+        if url := stack.enter_context(ollama(say)):
+            model, why = wanted or DEFAULT_MODEL, ""
             if problem := _fetch(url, model, say):
                 why = f"{model} cannot be pulled"
                 if wanted is not None:
@@ -78,7 +74,7 @@ def serving(
                 say(f"{why}: {problem}")
                 model = _smallest_chat_model(url)
             if model is not None:
-                yield Served(f"Ollama {version}", url, model, why)
+                yield Served(f"Ollama {_version(url)}", url, model, why)
                 return
             why += ", and no other chat model is installed"
         stack.close()
@@ -88,6 +84,20 @@ def serving(
         if wanted is not None and wanted not in models:
             raise CannotServeError(f"{wanted} needs Ollama, and there is {why}")
         yield Served("the embedded engine", url, wanted or models[0], why)
+
+
+@contextlib.contextmanager
+def ollama(say: Callable[[str], None]) -> Generator[str | None]:
+    """The Ollama that answers, else one started for the block, else None; yields its URL."""
+    url = _ollama_url()
+    if _version(url) is not None:
+        yield url
+    elif OLLAMA is not None:
+        say("no Ollama answers; starting `ollama serve` on a free port")
+        with ollama_server() as url:
+            yield url
+    else:
+        yield None
 
 
 @contextlib.contextmanager
@@ -103,7 +113,8 @@ def embedded_server(python: Path) -> Generator[str]:
     """The embedded engine on a free loopback port, for the block; yields its URL."""
     port = _free_port()
     url = f"http://127.0.0.1:{port}"
-    with _server([str(python), "-m", "tandem_memory.embedded", "--port", str(port)], url):
+    command = [str(python), "-m", "tandem_memory.embedded", "--with-parent", "--port", str(port)]
+    with _server(command, url):
         yield url
 
 
@@ -120,7 +131,7 @@ def _server(command: list[str], url: str) -> Generator[None]:
             subprocess.Popen(
                 command,
                 env={**os.environ, "OLLAMA_HOST": url.removeprefix("http://")},
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE,  # its end tells the embedded engine that this process died
                 stdout=log,
                 stderr=log,
                 creationflags=flags,
@@ -131,7 +142,8 @@ def _server(command: list[str], url: str) -> Generator[None]:
                 deadline = time.monotonic() + 60
                 while _version(url) is None:
                     if process.poll() is not None or time.monotonic() > deadline:
-                        raise CannotServeError(f"`{' '.join(command)}` does not start; see {LOG}")
+                        said = LOG.read_text("utf-8", "replace").splitlines() or ["no word"]
+                        raise CannotServeError(f"{command[0]} fails: {said[-1]} (all in {LOG})")
                     time.sleep(0.1)
                 yield
             finally:
