@@ -21,7 +21,7 @@ const WHITE_SPACE = new Set(
 const TAG = /<(\/?)think>/gi;
 const PART_OF_TAG = /<\/?(t(h(i(nk?)?)?)?)?$/gi;
 
-/** Text split in two. `finished` is false where a block was still open at the end. */
+/** Text split in two. `finished` is false where a block is still open at its end. */
 export interface Thought {
   readonly content: string;
   readonly thinking: string;
@@ -81,11 +81,8 @@ export class ThinkingSplitter {
 
   #read(last: boolean): Thought {
     while (this.#step(last)) {}
-    const thought = {
-      content: this.#content,
-      thinking: this.#thinking,
-      finished: this.#state !== "block",
-    };
+    const isOpen = this.#state === "block" || this.#state === "nested";
+    const thought = { content: this.#content, thinking: this.#thinking, finished: !isOpen };
     this.#content = this.#thinking = "";
     return thought;
   }

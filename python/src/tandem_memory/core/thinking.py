@@ -29,7 +29,7 @@ PART_OF_TAG = re.compile("</?(t(h(i(nk?)?)?)?)?\\Z", re.IGNORECASE | re.ASCII)
 
 @dataclass(frozen=True)
 class Thought:
-    """Text split in two. `finished` is False where a block was still open at the end."""
+    """Text split in two. `finished` is False where a block is still open at its end."""
 
     content: str
     thinking: str
@@ -76,7 +76,8 @@ class ThinkingSplitter:
     def _read(self, *, last: bool) -> Thought:
         while self._step(last):
             pass
-        thought = Thought(self._content, self._thinking, self._state != "block")
+        is_open = self._state in ("block", "nested")
+        thought = Thought(self._content, self._thinking, not is_open)
         self._content = self._thinking = ""
         return thought
 
