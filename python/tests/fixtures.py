@@ -110,8 +110,8 @@ class Functions(Subject):
     def call(self, name: str, args: Json) -> Json:
         if "messages" in args:
             args["messages"] = [expand(message) for message in args["messages"]]
-        if name == "window" and "count_tokens" in args:
-            args["count_tokens"] = COUNTERS[args["count_tokens"]]
+        if name == "window":
+            args["count_tokens"] = COUNTERS[args.get("count_tokens", "ones")]
         return FUNCTIONS[name](**args)
 
 

@@ -130,7 +130,7 @@ function objectSubject(target: Json, state: () => Json): Subject {
 const functions: Subject = {
   call(name, args) {
     if (args.messages) args.messages = args.messages.map(expand);
-    if (name === "window" && args.count_tokens) args.count_tokens = COUNTERS[args.count_tokens];
+    if (name === "window") args.count_tokens = COUNTERS[args.count_tokens ?? "ones"];
     const run = FUNCTIONS[name];
     if (!run) throw new Error(`no function ${name}`);
     return run(args);
