@@ -1,0 +1,1 @@
+"""The rooms of the terminal program `tandem-memory`; `cli` is its door."""

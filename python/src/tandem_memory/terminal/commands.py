@@ -1,0 +1,66 @@
+"""Lines of a chat: which is a message, which a command."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ..core.errors import quote
+
+__all__ = ["Entry", "parse_line"]
+
+# White space at a line's ends says nothing; neither does the mark that Windows puts before a file.
+BLANK = " \t\r\n\u3000\ufeff"
+
+COMMANDS = {
+    "bye": "",
+    "clear": "",
+    "context": "",
+    "help": "",
+    "model": "[PATH]",
+    "retry": "",
+    "think": "on|off",
+    "undo": "",
+}
+"""What each command takes after it."""
+
+ALIASES = {"?": "help", "exit": "bye", "quit": "bye"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """What a line is.
+
+    `kind` is `blank`, `message` (`text` is what to send), `command` (`text` is its name, `argument`
+    what follows, or `""`) or `problem` (`text` says what is wrong with the command).
+    """
+
+    kind: Literal["blank", "message", "command", "problem"]
+    text: str = ""
+    argument: str = ""
+
+
+def parse_line(line: str) -> Entry:
+    """Tell what a line is. Pasted text of several lines is a message, whatever it begins with."""
+    text = line.strip(BLANK)
+    if not text:
+        return Entry(kind="blank")
+    if text[0] != "/" or "\n" in text:
+        return Entry(kind="message", text=text)
+    if text.startswith("//"):
+        return Entry(kind="message", text=text[1:])
+    word, _, rest = text[1:].replace("\t", " ").partition(" ")
+    return parse_command(word, rest.strip(BLANK))
+
+
+def parse_command(word: str, argument: str) -> Entry:
+    name = ALIASES.get(word.lower(), word.lower())
+    if name not in COMMANDS:
+        hint = f"no command {quote('/' + word)}; /help lists them, // sends a line with a slash"
+        return Entry(kind="problem", text=hint)
+    takes = COMMANDS[name]
+    if argument and not takes:
+        return Entry(kind="problem", text=f"/{name} takes nothing after it, not {quote(argument)}")
+    if argument and takes == "on|off" and argument not in {"on", "off"}:
+        return Entry(kind="problem", text=f"/{name} is {quote(argument)}; it must be on or off")
+    return Entry(kind="command", text=name, argument=argument)
