@@ -30,7 +30,7 @@ from schema import error_fields, objections
 __all__ = ["check_file", "main"]
 
 TENSE = re.compile(r"\b(should|shall|will)\b", re.IGNORECASE)
-SYMBOL = re.compile(r"cases:[a-z0-9-]+|\w+(/\w+)*(/|:\w+(\.\w+)?)?")
+SYMBOL = re.compile(r"cases:[a-z0-9-]+|\w+(/\w+)*(/|:\w+(\.\w+)*)?")
 UNSEEN = {"Cc", "Cf", "Co", "Cn", "Zl", "Zp", "Zs"}
 
 
