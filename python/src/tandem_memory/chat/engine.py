@@ -1,0 +1,294 @@
+"""Engines: what a model must offer to be chatted with, and Ollama.
+
+An engine stands for one model entry. Each has the same members as a plain and as an async class;
+they differ in how they wait, and all that they know is in `wire`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from typing import Protocol, cast
+from urllib.parse import urlsplit
+
+import httpx
+import ollama
+
+from ..core.errors import ServerFailedError, ServerUnreachableError
+from ..core.messages import Message
+from ..core.values import JsonObject, JsonValue
+from .settings import ModelEntry
+from .wire import Delta, ReplyReader, chat_request, server_error
+
+__all__ = [
+    "AsyncEngine",
+    "AsyncOllamaEngine",
+    "Engine",
+    "ModelInfo",
+    "OllamaEngine",
+    "PullProgress",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelInfo:
+    """What a model is: its whole context in tokens, and what it can do (`tools`, `thinking`, …)."""
+
+    context_length: int | None
+    capabilities: list[str] = field(default_factory=list[str])
+
+
+@dataclass(frozen=True, kw_only=True)
+class PullProgress:
+    """How far a pull is: `completed` of `total` bytes of the part that `status` names."""
+
+    status: str
+    completed: int | None = None
+    total: int | None = None
+
+
+class Engine(Protocol):
+    """What a model must offer. All that goes wrong is raised as a `TandemError`."""
+
+    @property
+    def entry(self) -> ModelEntry:
+        """The model and its settings."""
+        ...
+
+    def stream(
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[JsonObject] = (),
+        format: JsonValue = None,  # noqa: A002 - Ollama's own name for it
+    ) -> Generator[Delta]:
+        """Send `messages` and yield the answer as it comes; the last delta has the `ending`.
+
+        `tools` are JSON schemas in Ollama's form, `format` a JSON schema (or `"json"`) that the
+        answer keeps to. Closing the generator closes the connection, at which the server stops.
+        Raises `ReplyBrokenOffError` where the server ends without an ending.
+        """
+        ...
+
+    def pull(self) -> Generator[PullProgress]:
+        """Fetch the model onto the server and yield how far it is."""
+        ...
+
+    def models(self) -> list[str]:
+        """Return the names of the models on the server."""
+        ...
+
+    def show(self) -> ModelInfo:
+        """Return what the model is, or raise `ModelNotFoundError`."""
+        ...
+
+
+class AsyncEngine(Protocol):
+    """`Engine` for async programs."""
+
+    @property
+    def entry(self) -> ModelEntry:
+        """The model and its settings."""
+        ...
+
+    def stream(
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[JsonObject] = (),
+        format: JsonValue = None,  # noqa: A002 - Ollama's own name for it
+    ) -> AsyncGenerator[Delta]:
+        """See `Engine.stream`."""
+        ...
+
+    def pull(self) -> AsyncGenerator[PullProgress]:
+        """See `Engine.pull`."""
+        ...
+
+    async def models(self) -> list[str]:
+        """See `Engine.models`."""
+        ...
+
+    async def show(self) -> ModelInfo:
+        """See `Engine.show`."""
+        ...
+
+
+class OllamaEngine:
+    """A model on an Ollama server, through the official client. It tries nothing twice."""
+
+    def __init__(self, entry: ModelEntry) -> None:
+        self.entry = entry
+        self._client = Client(entry.host, trust_env=not is_loopback(entry.host))
+
+    def stream(
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[JsonObject] = (),
+        format: JsonValue = None,  # noqa: A002
+    ) -> Generator[Delta]:
+        """Send `messages` and yield the answer as it comes; see `Engine.stream`."""
+        body = chat_request(self.entry, messages, tools=tools, format=format)
+        reader = ReplyReader(self.entry, messages)
+        with client_errors(self.entry, messages), self._client.send_chat(body) as response:
+            if response.is_error:
+                response.read()
+            response.raise_for_status()
+            with breaking_off(reader):
+                for piece in response.iter_bytes():
+                    yield from reader.feed(piece)
+            yield from reader.finish()
+
+    def pull(self) -> Generator[PullProgress]:
+        """Fetch the model onto the server and yield how far it is."""
+        with client_errors(self.entry):
+            progress = None
+            for progress in self._client.pull(self.entry.model, stream=True):
+                yield read_progress(progress)
+            check_pulled(progress)
+
+    def models(self) -> list[str]:
+        """Return the names of the models on the server."""
+        with client_errors(self.entry):
+            return read_names(self._client.list())
+
+    def show(self) -> ModelInfo:
+        """Return what the model is, or raise `ModelNotFoundError`."""
+        with client_errors(self.entry):
+            return read_info(self._client.show(self.entry.model))
+
+
+class AsyncOllamaEngine:
+    """`OllamaEngine` for async programs."""
+
+    def __init__(self, entry: ModelEntry) -> None:
+        self.entry = entry
+        self._client = AsyncClient(entry.host, trust_env=not is_loopback(entry.host))
+
+    async def stream(
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[JsonObject] = (),
+        format: JsonValue = None,  # noqa: A002
+    ) -> AsyncGenerator[Delta]:
+        """Send `messages` and yield the answer as it comes; see `Engine.stream`."""
+        body = chat_request(self.entry, messages, tools=tools, format=format)
+        reader = ReplyReader(self.entry, messages)
+        with client_errors(self.entry, messages):
+            async with self._client.send_chat(body) as response:
+                if response.is_error:
+                    await response.aread()
+                response.raise_for_status()
+                with breaking_off(reader):
+                    async for piece in response.aiter_bytes():
+                        for delta in reader.feed(piece):
+                            yield delta
+                for delta in reader.finish():
+                    yield delta
+
+    async def pull(self) -> AsyncGenerator[PullProgress]:
+        """Fetch the model onto the server and yield how far it is."""
+        with client_errors(self.entry):
+            progress = None
+            async for progress in await self._client.pull(self.entry.model, stream=True):
+                yield read_progress(progress)
+            check_pulled(progress)
+
+    async def models(self) -> list[str]:
+        """Return the names of the models on the server."""
+        with client_errors(self.entry):
+            return read_names(await self._client.list())
+
+    async def show(self) -> ModelInfo:
+        """Return what the model is, or raise `ModelNotFoundError`."""
+        with client_errors(self.entry):
+            return read_info(await self._client.show(self.entry.model))
+
+
+class Client(ollama.Client):
+    """The official client, with the chat request sent as it is."""
+
+    _client: httpx.Client
+
+    def send_chat(self, body: JsonObject) -> AbstractContextManager[httpx.Response]:
+        return self._client.stream("POST", "/api/chat", json=body)
+
+
+class AsyncClient(ollama.AsyncClient):
+    """The official async client, with the chat request sent as it is."""
+
+    _client: httpx.AsyncClient
+
+    def send_chat(self, body: JsonObject) -> AbstractAsyncContextManager[httpx.Response]:
+        return self._client.stream("POST", "/api/chat", json=body)
+
+
+@contextmanager
+def client_errors(entry: ModelEntry, messages: Sequence[Message] = ()) -> Generator[None]:
+    """Turn what the client and its HTTP library raise into this package's errors."""
+    try:
+        yield
+    except ollama.ResponseError as error:
+        raise server_error(error.status_code, error.error, entry, messages) from error
+    except httpx.HTTPStatusError as error:
+        response = error.response
+        detail = read_detail(response.text)
+        raise server_error(response.status_code, detail, entry, messages) from error
+    except (httpx.RequestError, ConnectionError) as error:
+        raise ServerUnreachableError(entry.host) from error
+
+
+@contextmanager
+def breaking_off(reader: ReplyReader) -> Generator[None]:
+    """Say of a connection that ends early how far the answer had come."""
+    try:
+        yield
+    except httpx.RequestError as error:
+        raise reader.broken_off() from error
+
+
+def is_loopback(host: str) -> bool:
+    """Whether `host` is this machine, to which no proxy should be asked the way."""
+    name = urlsplit(host).hostname or ""
+    try:
+        return ip_address(name).is_loopback
+    except ValueError:
+        return name == "localhost"
+
+
+def read_detail(text: str) -> JsonValue:
+    """Return what an error's body says: Ollama's are `{"error": …}`."""
+    try:
+        fields: object = json.loads(text)
+    except ValueError:
+        return text
+    return cast("JsonObject", fields).get("error", text) if isinstance(fields, dict) else text
+
+
+def read_progress(progress: ollama.ProgressResponse) -> PullProgress:
+    return PullProgress(
+        status=progress.status or "", completed=progress.completed, total=progress.total
+    )
+
+
+def check_pulled(last: ollama.ProgressResponse | None) -> None:
+    if last is None or last.status != "success":
+        raise ServerFailedError(200, "the pull ended before it was complete")
+
+
+def read_names(listed: ollama.ListResponse) -> list[str]:
+    return [model.model for model in listed.models if model.model]
+
+
+def read_info(shown: ollama.ShowResponse) -> ModelInfo:
+    info: Mapping[str, object] = shown.modelinfo or {}
+    length = info.get(f"{info.get('general.architecture')}.context_length")
+    return ModelInfo(
+        context_length=length if isinstance(length, int) else None,
+        capabilities=[str(each) for each in shown.capabilities or []],
+    )
