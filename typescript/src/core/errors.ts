@@ -250,6 +250,154 @@ export class ContextTruncatedError extends TandemError {
   }
 }
 
+/**
+ * A `userId` or `sessionId` (`label` says which, as JSON has it) that no store can hold.
+ *
+ * `reason` is one of `wrong_type`, `empty`, `lone_surrogate`.
+ */
+export class InvalidIdError extends TandemError {
+  override readonly code = "invalid_id";
+  readonly label: string;
+  readonly reason: string;
+
+  constructor(label: string, reason: string, hint: string) {
+    super(`invalid id: ${camelCase(label)} ${hint}`);
+    this.label = label;
+    this.reason = reason;
+  }
+}
+
+/** An exported document, or changes to a session, that can't be taken; `path` says where. */
+export class InvalidDocumentError extends TandemError {
+  override readonly code = "invalid_document";
+  readonly path: string;
+
+  constructor(path: string, hint: string) {
+    super(`invalid document: ${path || "the document"} ${hint}; nothing was stored`);
+    this.path = path;
+  }
+}
+
+/** The user has no session of this id. */
+export class SessionNotFoundError extends TandemError {
+  override readonly code = "session_not_found";
+  readonly userId: string;
+  readonly sessionId: string;
+
+  constructor(userId: string, sessionId: string) {
+    super(
+      `the user ${quote(userId)} has no session ${quote(sessionId)}; ` +
+        "create it, or list the user's sessions",
+    );
+    this.userId = userId;
+    this.sessionId = sessionId;
+  }
+}
+
+/** The user has a session of this id already. */
+export class SessionExistsError extends TandemError {
+  override readonly code = "session_exists";
+  readonly userId: string;
+  readonly sessionId: string;
+
+  constructor(userId: string, sessionId: string) {
+    super(
+      `the user ${quote(userId)} has a session ${quote(sessionId)} already; ` +
+        "open it, choose another id, or delete it first",
+    );
+    this.userId = userId;
+    this.sessionId = sessionId;
+  }
+}
+
+/** Another writer has the session, or has gone on with it since; nothing was written. */
+export class SessionBusyError extends TandemError {
+  override readonly code = "session_busy";
+  readonly userId: string;
+  readonly sessionId: string;
+
+  constructor(userId: string, sessionId: string) {
+    super(
+      `another writer has the session ${quote(sessionId)} of the user ${quote(userId)}; ` +
+        "wait until its turn has ended, open the session again and retry",
+    );
+    this.userId = userId;
+    this.sessionId = sessionId;
+  }
+}
+
+/** A store's file that can't be read as what it was; it was left as it is. */
+export class StoreDamagedError extends TandemError {
+  override readonly code = "store_damaged";
+  readonly path: string;
+  readonly detail: string;
+
+  constructor(path: string, detail: string) {
+    super(
+      `the store ${path} is damaged (${detail}) and was left as it is; ` +
+        "move it away, or put a backup in its place",
+    );
+    this.path = path;
+    this.detail = detail;
+  }
+}
+
+/** A file that is in order but belongs to another program; it was left as it is. */
+export class NotAStoreError extends TandemError {
+  override readonly code = "not_a_store";
+  readonly path: string;
+
+  constructor(path: string) {
+    super(`${path} is no store of Tandem Memory and was left as it is; choose another path`);
+    this.path = path;
+  }
+}
+
+/** A store of a later release: it has `version`, this release reads up to `supported`. */
+export class StoreTooNewError extends TandemError {
+  override readonly code = "store_too_new";
+  readonly path: string;
+  readonly version: number;
+  readonly supported: number;
+
+  constructor(path: string, version: number, supported: number) {
+    super(
+      `the store ${path} has version ${version} and this release reads up to ${supported}; ` +
+        "install a newer release of tandem-memory",
+    );
+    this.path = path;
+    this.version = version;
+    this.supported = supported;
+  }
+}
+
+/** There is no room for what was to be written; the store is as it was before. */
+export class StoreFullError extends TandemError {
+  override readonly code = "store_full";
+  readonly path: string;
+
+  constructor(path: string) {
+    super(`there is no room to write to the store ${path}; free some and try again`);
+    this.path = path;
+  }
+}
+
+/** A store that can't be reached or locked just now; `detail` is the system's own words. */
+export class StoreUnavailableError extends TandemError {
+  override readonly code = "store_unavailable";
+  readonly path: string;
+  readonly detail: string;
+
+  constructor(path: string, detail: string) {
+    super(
+      `the store ${path} can't be used: ${detail}; ` +
+        "see that its folder exists and may be written, or try again",
+    );
+    this.path = path;
+    this.detail = detail;
+  }
+}
+
 function snakeCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

@@ -14,6 +14,8 @@ from typing import ClassVar
 __all__ = [
     "BudgetExceededError",
     "ContextTruncatedError",
+    "InvalidDocumentError",
+    "InvalidIdError",
     "InvalidLimitError",
     "InvalidMessageError",
     "InvalidModelFileError",
@@ -21,9 +23,17 @@ __all__ = [
     "InvalidTokenCountError",
     "ModelNotFoundError",
     "NoAnswerError",
+    "NotAStoreError",
     "ReplyBrokenOffError",
     "ServerFailedError",
     "ServerUnreachableError",
+    "SessionBusyError",
+    "SessionExistsError",
+    "SessionNotFoundError",
+    "StoreDamagedError",
+    "StoreFullError",
+    "StoreTooNewError",
+    "StoreUnavailableError",
     "TandemError",
     "ToolCallNotFoundError",
     "UnknownModelError",
@@ -241,3 +251,134 @@ class ContextTruncatedError(TandemError):
         )
         self.prompt_tokens = prompt_tokens
         self.num_ctx = num_ctx
+
+
+class InvalidIdError(TandemError):
+    """A `user_id` or `session_id` (`label` says which) that no store can hold.
+
+    `reason` is one of `wrong_type`, `empty`, `lone_surrogate`.
+    """
+
+    code = "invalid_id"
+
+    def __init__(self, label: str, reason: str, hint: str) -> None:
+        super().__init__(f"invalid id: {label} {hint}")
+        self.label = label
+        self.reason = reason
+
+
+class InvalidDocumentError(TandemError):
+    """An exported document, or changes to a session, that can't be taken; `path` says where."""
+
+    code = "invalid_document"
+
+    def __init__(self, path: str, hint: str) -> None:
+        super().__init__(f"invalid document: {path or 'the document'} {hint}; nothing was stored")
+        self.path = path
+
+
+class SessionNotFoundError(TandemError):
+    """The user has no session of this id."""
+
+    code = "session_not_found"
+
+    def __init__(self, user_id: str, session_id: str) -> None:
+        super().__init__(
+            f"the user {quote(user_id)} has no session {quote(session_id)}; "
+            "create it, or list the user's sessions"
+        )
+        self.user_id = user_id
+        self.session_id = session_id
+
+
+class SessionExistsError(TandemError):
+    """The user has a session of this id already."""
+
+    code = "session_exists"
+
+    def __init__(self, user_id: str, session_id: str) -> None:
+        super().__init__(
+            f"the user {quote(user_id)} has a session {quote(session_id)} already; "
+            "open it, choose another id, or delete it first"
+        )
+        self.user_id = user_id
+        self.session_id = session_id
+
+
+class SessionBusyError(TandemError):
+    """Another writer has the session, or has gone on with it since; nothing was written."""
+
+    code = "session_busy"
+
+    def __init__(self, user_id: str, session_id: str) -> None:
+        super().__init__(
+            f"another writer has the session {quote(session_id)} of the user {quote(user_id)}; "
+            "wait until its turn has ended, open the session again and retry"
+        )
+        self.user_id = user_id
+        self.session_id = session_id
+
+
+class StoreDamagedError(TandemError):
+    """A store's file that can't be read as what it was; it was left as it is."""
+
+    code = "store_damaged"
+
+    def __init__(self, path: str, detail: str) -> None:
+        super().__init__(
+            f"the store {path} is damaged ({detail}) and was left as it is; "
+            "move it away, or put a backup in its place"
+        )
+        self.path = path
+        self.detail = detail
+
+
+class NotAStoreError(TandemError):
+    """A file that is in order but belongs to another program; it was left as it is."""
+
+    code = "not_a_store"
+
+    def __init__(self, path: str) -> None:
+        super().__init__(
+            f"{path} is no store of Tandem Memory and was left as it is; choose another path"
+        )
+        self.path = path
+
+
+class StoreTooNewError(TandemError):
+    """A store of a later release: it has `version`, this release reads up to `supported`."""
+
+    code = "store_too_new"
+
+    def __init__(self, path: str, version: int, supported: int) -> None:
+        super().__init__(
+            f"the store {path} has version {version} and this release reads up to {supported}; "
+            "install a newer release of tandem-memory"
+        )
+        self.path = path
+        self.version = version
+        self.supported = supported
+
+
+class StoreFullError(TandemError):
+    """There is no room for what was to be written; the store is as it was before."""
+
+    code = "store_full"
+
+    def __init__(self, path: str) -> None:
+        super().__init__(f"there is no room to write to the store {path}; free some and try again")
+        self.path = path
+
+
+class StoreUnavailableError(TandemError):
+    """A store that can't be reached or locked just now; `detail` is the system's own words."""
+
+    code = "store_unavailable"
+
+    def __init__(self, path: str, detail: str) -> None:
+        super().__init__(
+            f"the store {path} can't be used: {detail}; "
+            "see that its folder exists and may be written, or try again"
+        )
+        self.path = path
+        self.detail = detail

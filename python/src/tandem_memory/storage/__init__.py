@@ -1,0 +1,1 @@
+"""Stores: where conversations outlive the process; the same files in both languages."""

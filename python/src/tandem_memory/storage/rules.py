@@ -1,0 +1,292 @@
+"""What each call makes of a session: pure functions from its state to a change.
+
+They are the same for every store. A store's shelf reads a `State`, hands it to one of these
+functions, and writes the `Change` that comes back, all in one transaction; after an error nothing
+is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TypedDict, cast
+
+from ..core.errors import (
+    InvalidDocumentError,
+    SessionBusyError,
+    SessionExistsError,
+    SessionNotFoundError,
+)
+from ..core.messages import Message
+from .records import (
+    Session,
+    SessionChanges,
+    Status,
+    StoredMessage,
+    cut_ranges,
+    join_ranges,
+    timestamp,
+)
+
+__all__ = [
+    "Change",
+    "Lease",
+    "Rule",
+    "State",
+    "TurnRow",
+    "append_messages",
+    "clear_turns",
+    "create_session",
+    "fail_pending",
+    "is_deserted",
+    "no_session",
+    "release_lease",
+    "require_writable",
+    "retry_turn",
+    "take_lease",
+    "undo_turn",
+    "update_session",
+]
+
+
+class Lease(TypedDict):
+    """Who alone may write to a session, and until when (milliseconds since 1970)."""
+
+    holder: str
+    until: int
+
+
+class TurnRow(TypedDict):
+    """A turn without its messages; `first_seq` is the sequence number of its first one."""
+
+    turn: int
+    status: Status
+    removed: bool
+    first_seq: int
+    created_at: str
+
+
+@dataclass(frozen=True)
+class State:
+    """What a rule reads: a session's row (None: there is none), its lease, and two of its turns.
+
+    `last` is the newest turn, removed or not; `window_last` the turn of the window's last message.
+    `revision` is the next one of the user.
+    """
+
+    user_id: str
+    session_id: str
+    revision: int
+    session: Session | None
+    lease: Lease | None
+    last: TurnRow | None
+    window_last: TurnRow | None
+
+
+def no_session(user_id: str, session_id: str, revision: int) -> State:
+    """Return the state of a session that is not there."""
+    return State(user_id, session_id, revision, None, None, None, None)
+
+
+@dataclass(frozen=True)
+class Change:
+    """What a shelf writes: the session's row and lease as they shall be, and rows of other tables.
+
+    `turns` are put in by their number, `messages` (of the turn beside them) are new. Turns from
+    `remove_turns` on and messages from `remove_messages` on are marked as removed.
+    """
+
+    session: Session
+    lease: Lease | None
+    turns: list[TurnRow] = field(default_factory=list[TurnRow])
+    messages: list[tuple[int, StoredMessage]] = field(
+        default_factory=list[tuple[int, StoredMessage]]
+    )
+    remove_turns: int | None = None
+    remove_messages: int | None = None
+
+
+Rule = Callable[[State], Change]
+
+
+def create_session(state: State, *, system_prompt: str | None, now: int) -> Change:
+    """Make the session; raises `SessionExistsError` where there is one of this id."""
+    if state.session is not None:
+        raise SessionExistsError(state.user_id, state.session_id)
+    session: Session = {
+        "user_id": state.user_id,
+        "session_id": state.session_id,
+        "system_prompt": system_prompt,
+        "summary": None,
+        "window": [],
+        "last_seq": 0,
+        "last_turn": 0,
+        "revision": state.revision,
+        "created_at": timestamp(now),
+        "updated_at": timestamp(now),
+    }
+    return Change(session, None)
+
+
+def update_session(
+    state: State, *, changes: SessionChanges, holder: str | None, now: int
+) -> Change:
+    """Set fields of the session."""
+    session = require_writable(state, holder, now)
+    return Change(touch(state, session, changes, now), state.lease)
+
+
+def append_messages(
+    state: State,
+    *,
+    messages: Sequence[Message],
+    status: Status,
+    changes: SessionChanges,
+    holder: str | None,
+    now: int,
+) -> Change:
+    """Put messages behind the last: a user message opens a turn, all others join the newest one.
+
+    The newest turn takes `status`. One still pending when the next opens has failed. Without a
+    `window` in `changes`, the messages join the window if the turn has an answer.
+    """
+    session = require_writable(state, holder, now)
+    seq, number, at = session["last_seq"], session["last_turn"], timestamp(now)
+    turn: TurnRow | None = state.last if state.last and not state.last["removed"] else None
+    turns: dict[int, TurnRow] = {}
+    rows: list[tuple[int, StoredMessage]] = []
+    for message in messages:
+        seq += 1
+        if turn is None or message["role"] == "user":
+            if turn and turn["status"] == "pending":
+                turns[turn["turn"]] = with_status(turn, "failed")
+            number += 1
+            turn = {
+                "turn": number,
+                "status": "complete",
+                "removed": False,
+                "first_seq": seq,
+                "created_at": at,
+            }
+            turns[number] = turn
+        rows.append((turn["turn"], {"seq": seq, "created_at": at, "message": message}))
+    if turn is not None:
+        turns[turn["turn"]] = with_status(turn, status)
+    window = session["window"]
+    if status in ("complete", "interrupted"):
+        window = join_ranges(window, range(session["last_seq"] + 1, seq + 1))
+    appended: Session = {**session, "window": window, "last_seq": seq, "last_turn": number}
+    return Change(touch(state, appended, changes, now), state.lease, list(turns.values()), rows)
+
+
+def retry_turn(state: State, *, turn: int, holder: str | None, now: int) -> Change:
+    """Take up the failed turn again: all but its user message is marked as removed.
+
+    Raises `SessionBusyError` where it is no longer the newest, or another took it up.
+    """
+    session = require_writable(state, holder, now)
+    last = state.last
+    if last is None or last["turn"] != turn or last["removed"] or last["status"] != "failed":
+        raise SessionBusyError(state.user_id, state.session_id)
+    rows = [with_status(last, "pending")]
+    after = last["first_seq"] + 1
+    return Change(touch(state, session, {}, now), state.lease, rows, remove_messages=after)
+
+
+def undo_turn(state: State, *, holder: str | None, now: int) -> Change:
+    """Remove the window's last turn and what came after it; none that left it comes back."""
+    session = require_writable(state, holder, now)
+    last = state.window_last
+    if last is None:
+        return Change(session, state.lease)
+    window = cut_ranges(session["window"], last["first_seq"])
+    undone = touch(state, session, {"window": window}, now)
+    return Change(undone, state.lease, remove_turns=last["turn"])
+
+
+def clear_turns(state: State, *, holder: str | None, now: int) -> Change:
+    """Remove all turns and the summary."""
+    session = require_writable(state, holder, now)
+    cleared = touch(state, session, {"window": [], "summary": None}, now)
+    return Change(cleared, state.lease, remove_turns=1)
+
+
+def take_lease(state: State, *, holder: str, milliseconds: int, now: int) -> Change:
+    """Make `holder` the session's one writer for so long, or prolong that.
+
+    A turn that another holder left pending has failed. Raises `SessionBusyError` while another
+    holder's lease runs.
+    """
+    lease = state.lease
+    lease_is_own = lease is not None and lease["holder"] == holder
+    session = require_writable(state, holder if lease_is_own else None, now)
+    taken = Change(session, {"holder": holder, "until": now + milliseconds})
+    if lease_is_own or not is_pending(state):
+        return taken
+    return Change(touch(state, session, {}, now), taken.lease, failed_turns(state))
+
+
+def release_lease(state: State, *, holder: str) -> Change:
+    """End the holder's lease; one that it has not is left alone."""
+    session = require_session(state)
+    lease = state.lease
+    return Change(session, None if lease and lease["holder"] == holder else lease)
+
+
+def fail_pending(state: State, *, now: int) -> Change:
+    """Make a deserted turn failed; where somebody took it up meanwhile, nothing changes."""
+    session = require_session(state)
+    if not is_deserted(state, now):
+        return Change(session, state.lease)
+    return Change(touch(state, session, {}, now), None, failed_turns(state))
+
+
+def is_deserted(state: State, now: int) -> bool:
+    """Whether the newest turn waits for an answer that nobody is getting: its process died."""
+    return is_pending(state) and (state.lease is None or state.lease["until"] <= now)
+
+
+def is_pending(state: State) -> bool:
+    last = state.last
+    return last is not None and not last["removed"] and last["status"] == "pending"
+
+
+def failed_turns(state: State) -> list[TurnRow]:
+    return [with_status(state.last, "failed")] if state.last else []
+
+
+def with_status(turn: TurnRow, status: Status) -> TurnRow:
+    changed = turn.copy()
+    changed["status"] = status
+    return changed
+
+
+def require_session(state: State) -> Session:
+    if state.session is None:
+        raise SessionNotFoundError(state.user_id, state.session_id)
+    return state.session
+
+
+def require_writable(state: State, holder: str | None, now: int) -> Session:
+    """Return the session if `holder` may write to it.
+
+    A holder must still have the lease that it took: another one may have gone on since. Without a
+    holder, nobody's lease may run. Raises `SessionBusyError` and `SessionNotFoundError`.
+    """
+    session = require_session(state)
+    lease = state.lease
+    free = (
+        lease is None or lease["until"] <= now
+        if holder is None
+        else (lease is not None and lease["holder"] == holder)
+    )
+    if not free:
+        raise SessionBusyError(state.user_id, state.session_id)
+    return session
+
+
+def touch(state: State, session: Session, changes: SessionChanges, now: int) -> Session:
+    changed = cast("Session", {**session, **changes})
+    if changed["window"] and changed["window"][-1][1] > changed["last_seq"]:
+        raise InvalidDocumentError("window", f"goes beyond last_seq, {changed['last_seq']}")
+    return {**changed, "revision": state.revision, "updated_at": timestamp(now)}

@@ -1,0 +1,270 @@
+/**
+ * What each call makes of a session: pure functions from its state to a change.
+ *
+ * They are the same for every store. A store's shelf reads a `State`, hands it to one of these
+ * functions, and writes the `Change` that comes back, all in one transaction; after an error
+ * nothing is written.
+ */
+
+import {
+  InvalidDocumentError,
+  SessionBusyError,
+  SessionExistsError,
+  SessionNotFoundError,
+} from "../core/errors.ts";
+import type { Message } from "../core/messages.ts";
+import type { Session, SessionChanges, Status, StoredMessage } from "./records.ts";
+import { cutRanges, joinRanges, timestamp } from "./records.ts";
+
+/** Who alone may write to a session, and until when (milliseconds since 1970). */
+export interface Lease {
+  readonly holder: string;
+  readonly until: number;
+}
+
+/** A turn without its messages; `first_seq` is the sequence number of its first one. */
+export interface TurnRow {
+  readonly turn: number;
+  readonly status: Status;
+  readonly removed: boolean;
+  readonly first_seq: number;
+  readonly created_at: string;
+}
+
+/**
+ * What a rule reads: a session's row (null: there is none), its lease, and two of its turns.
+ *
+ * `last` is the newest turn, removed or not; `windowLast` the turn of the window's last message.
+ * `revision` is the next one of the user.
+ */
+export interface State {
+  readonly userId: string;
+  readonly sessionId: string;
+  readonly revision: number;
+  readonly session: Session | null;
+  readonly lease: Lease | null;
+  readonly last: TurnRow | null;
+  readonly windowLast: TurnRow | null;
+}
+
+/** Return the state of a session that is not there. */
+export function noSession(userId: string, sessionId: string, revision: number): State {
+  return { userId, sessionId, revision, session: null, lease: null, last: null, windowLast: null };
+}
+
+/**
+ * What a shelf writes: the session's row and lease as they shall be, and rows of other tables.
+ *
+ * `turns` are put in by their number, `messages` (of the turn beside them) are new. Turns from
+ * `removeTurns` on and messages from `removeMessages` on are marked as removed.
+ */
+export interface Change {
+  readonly session: Session;
+  readonly lease: Lease | null;
+  readonly turns?: readonly TurnRow[];
+  readonly messages?: readonly (readonly [number, StoredMessage])[];
+  readonly removeTurns?: number;
+  readonly removeMessages?: number;
+}
+
+export type Rule = (state: State) => Change;
+
+interface Writing {
+  readonly holder: string | null;
+  readonly now: number;
+}
+
+/** Make the session; throws `SessionExistsError` where there is one of this id. */
+export function createSession(
+  state: State,
+  { systemPrompt, now }: { systemPrompt: string | null; now: number },
+): Change {
+  if (state.session !== null) throw new SessionExistsError(state.userId, state.sessionId);
+  const session: Session = {
+    user_id: state.userId,
+    session_id: state.sessionId,
+    system_prompt: systemPrompt,
+    summary: null,
+    window: [],
+    last_seq: 0,
+    last_turn: 0,
+    revision: state.revision,
+    created_at: timestamp(now),
+    updated_at: timestamp(now),
+  };
+  return { session, lease: null };
+}
+
+/** Set fields of the session. */
+export function updateSession(
+  state: State,
+  { changes, holder, now }: Writing & { changes: SessionChanges },
+): Change {
+  const session = requireWritable(state, { holder, now });
+  return { session: touch(state, session, changes, now), lease: state.lease };
+}
+
+/**
+ * Put messages behind the last: a user message opens a turn, all others join the newest one.
+ *
+ * The newest turn takes `status`. One still pending when the next opens has failed. Without a
+ * `window` in `changes`, the messages join the window if the turn has an answer.
+ */
+export function appendMessages(
+  state: State,
+  {
+    messages,
+    status,
+    changes,
+    holder,
+    now,
+  }: Writing & { messages: readonly Message[]; status: Status; changes: SessionChanges },
+): Change {
+  const session = requireWritable(state, { holder, now });
+  let { last_seq: seq, last_turn: number } = session;
+  const at = timestamp(now);
+  let turn: TurnRow | null = state.last && !state.last.removed ? state.last : null;
+  const turns = new Map<number, TurnRow>();
+  const rows: [number, StoredMessage][] = [];
+  for (const message of messages) {
+    seq += 1;
+    if (turn === null || message.role === "user") {
+      if (turn?.status === "pending") turns.set(turn.turn, withStatus(turn, "failed"));
+      number += 1;
+      turn = {
+        turn: number,
+        status: "complete",
+        removed: false,
+        first_seq: seq,
+        created_at: at,
+      };
+      turns.set(number, turn);
+    }
+    rows.push([turn.turn, { seq, created_at: at, message }]);
+  }
+  if (turn !== null) turns.set(turn.turn, withStatus(turn, status));
+  let { window } = session;
+  if (status === "complete" || status === "interrupted") {
+    window = joinRanges(
+      window,
+      rows.map(([, row]) => row.seq),
+    );
+  }
+  const appended = { ...session, window, last_seq: seq, last_turn: number };
+  return {
+    session: touch(state, appended, changes, now),
+    lease: state.lease,
+    turns: [...turns.values()],
+    messages: rows,
+  };
+}
+
+/**
+ * Take up the failed turn again: all but its user message is marked as removed.
+ *
+ * Throws `SessionBusyError` where it is no longer the newest, or another took it up.
+ */
+export function retryTurn(state: State, { turn, holder, now }: Writing & { turn: number }): Change {
+  const session = requireWritable(state, { holder, now });
+  const { last } = state;
+  if (last === null || last.turn !== turn || last.removed || last.status !== "failed") {
+    throw new SessionBusyError(state.userId, state.sessionId);
+  }
+  return {
+    session: touch(state, session, {}, now),
+    lease: state.lease,
+    turns: [withStatus(last, "pending")],
+    removeMessages: last.first_seq + 1,
+  };
+}
+
+/** Remove the window's last turn and what came after it; none that left it comes back. */
+export function undoTurn(state: State, { holder, now }: Writing): Change {
+  const session = requireWritable(state, { holder, now });
+  const last = state.windowLast;
+  if (last === null) return { session, lease: state.lease };
+  const window = cutRanges(session.window, last.first_seq);
+  const undone = touch(state, session, { window }, now);
+  return { session: undone, lease: state.lease, removeTurns: last.turn };
+}
+
+/** Remove all turns and the summary. */
+export function clearTurns(state: State, { holder, now }: Writing): Change {
+  const session = requireWritable(state, { holder, now });
+  const cleared = touch(state, session, { window: [], summary: null }, now);
+  return { session: cleared, lease: state.lease, removeTurns: 1 };
+}
+
+/**
+ * Make `holder` the session's one writer for so long, or prolong that.
+ *
+ * A turn that another holder left pending has failed. Throws `SessionBusyError` while another
+ * holder's lease runs.
+ */
+export function takeLease(
+  state: State,
+  { holder, milliseconds, now }: { holder: string; milliseconds: number; now: number },
+): Change {
+  const leaseIsOwn = state.lease?.holder === holder;
+  const session = requireWritable(state, { holder: leaseIsOwn ? holder : null, now });
+  const lease = { holder, until: now + milliseconds };
+  if (leaseIsOwn || !isPending(state)) return { session, lease };
+  return { session: touch(state, session, {}, now), lease, turns: failedTurns(state) };
+}
+
+/** End the holder's lease; one that it has not is left alone. */
+export function releaseLease(state: State, { holder }: { holder: string }): Change {
+  const session = requireSession(state);
+  return { session, lease: state.lease?.holder === holder ? null : state.lease };
+}
+
+/** Make a deserted turn failed; where somebody took it up meanwhile, nothing changes. */
+export function failPending(state: State, { now }: { now: number }): Change {
+  const session = requireSession(state);
+  if (!isDeserted(state, now)) return { session, lease: state.lease };
+  return { session: touch(state, session, {}, now), lease: null, turns: failedTurns(state) };
+}
+
+/** Whether the newest turn waits for an answer that nobody is getting: its process died. */
+export function isDeserted(state: State, now: number): boolean {
+  return isPending(state) && (state.lease === null || state.lease.until <= now);
+}
+
+function isPending({ last }: State): boolean {
+  return last !== null && !last.removed && last.status === "pending";
+}
+
+function failedTurns({ last }: State): TurnRow[] {
+  return last ? [withStatus(last, "failed")] : [];
+}
+
+function withStatus(turn: TurnRow, status: Status): TurnRow {
+  return { ...turn, status };
+}
+
+function requireSession(state: State): Session {
+  if (state.session === null) throw new SessionNotFoundError(state.userId, state.sessionId);
+  return state.session;
+}
+
+/**
+ * Return the session if `holder` may write to it.
+ *
+ * A holder must still have the lease that it took: another one may have gone on since. Without a
+ * holder, nobody's lease may run. Throws `SessionBusyError` and `SessionNotFoundError`.
+ */
+export function requireWritable(state: State, { holder, now }: Writing): Session {
+  const session = requireSession(state);
+  const { lease } = state;
+  const free = holder === null ? lease === null || lease.until <= now : lease?.holder === holder;
+  if (!free) throw new SessionBusyError(state.userId, state.sessionId);
+  return session;
+}
+
+function touch(state: State, session: Session, changes: SessionChanges, now: number): Session {
+  const changed = { ...session, ...changes };
+  if ((changed.window.at(-1)?.[1] ?? 0) > changed.last_seq) {
+    throw new InvalidDocumentError("window", `goes beyond last_seq, ${changed.last_seq}`);
+  }
+  return { ...changed, revision: state.revision, updated_at: timestamp(now) };
+}
