@@ -1,0 +1,96 @@
+"""The program: a command with its options, run to its exit code."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from importlib.metadata import version
+
+from ..core.errors import ServerUnreachableError, TandemError
+from .arguments import Arguments, parse_arguments
+from .interrupts import Interrupts
+from .keyboard import Keyboard, PipedLines, TypedLines
+from .listing import render_models
+from .remote import TerminalEngine, pull_model
+from .screen import Screen
+from .setup import Setup
+from .talk import Talk
+from .texts import HELP, HINTS
+
+__all__ = ["run_program"]
+
+FAILED = 1
+"""The exit code of a command that failed."""
+
+WRONG = 2
+"""The exit code where the command line can't be followed."""
+
+STOPPED = 130
+"""What a shell says of a program that Ctrl-C has ended."""
+
+
+async def run_program(words: Sequence[str]) -> int:
+    """Do what the words of the command line ask for; returns the exit code."""
+    screen = Screen(sys.stdout, sys.stderr)
+    arguments = parse_arguments(words)
+    if isinstance(arguments, str):
+        screen.error(arguments)
+        return WRONG
+    if arguments.command == "help":
+        screen.write(HELP[arguments.topic])
+        return 0
+    if arguments.command == "version":
+        screen.write(f"tandem-memory {version('tandem-memory')}\n")
+        return 0
+    try:
+        work = prepare(arguments, screen)
+    except TandemError as error:
+        screen.error(error)
+        return WRONG
+    try:
+        return await work()
+    except TandemError as error:
+        screen.error(error)
+        return FAILED
+
+
+def prepare(arguments: Arguments, screen: Screen) -> Callable[[], Awaitable[int]]:
+    """Return what the command does; raises what is wrong with its options."""
+    setup = Setup(arguments)
+    engine = TerminalEngine(setup.find(arguments.model))
+    interrupts = Interrupts(lambda: screen.remark(HINTS["leave"]))
+
+    async def models() -> int:
+        return 0 if await interrupts.run(list_models(setup, screen)) else STOPPED
+
+    async def pull() -> int:
+        return 0 if await interrupts.run(pull_model(engine, screen)) else STOPPED
+
+    if arguments.command != "chat":
+        return models if arguments.command == "models" else pull
+    keyboard = open_keyboard(screen)
+    shown = keyboard.interactive if arguments.shown is None else arguments.shown
+    talk = Talk(setup, engine, keyboard=keyboard, screen=screen, interrupts=interrupts, shown=shown)
+    return talk.run
+
+
+async def list_models(setup: Setup, screen: Screen) -> None:
+    """Print the model entries; raises the error of a server that does not answer, at the end."""
+    installed: dict[str, list[str] | None] = {}
+    problem: ServerUnreachableError | None = None
+    for entry in setup.entries:
+        if entry.host not in installed:
+            try:
+                installed[entry.host] = await TerminalEngine(entry).models()
+            except ServerUnreachableError as error:
+                installed[entry.host], problem = None, error
+    screen.write(render_models(setup.entries, installed))
+    if problem:
+        raise problem
+
+
+def open_keyboard(screen: Screen) -> Keyboard:
+    """Return where lines come from: a keyboard, where both ends are a terminal."""
+    if sys.stdin.isatty() and sys.stdout.isatty():
+        return TypedLines(screen)
+    return PipedLines(sys.stdin.buffer)

@@ -1,0 +1,56 @@
+"""What was asked for on the command line, as models and chats."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..chat.modelfile import load_models
+from ..chat.session import AsyncChat
+from ..chat.settings import ModelEntry, read_host
+from ..core.errors import InvalidModelFileError, quote
+from .arguments import Arguments
+from .remote import TerminalEngine
+
+__all__ = ["DEFAULT_PATH", "Setup"]
+
+DEFAULT_PATH = "local/chat/small"
+
+
+class Setup:
+    """The model entries, and the wishes that hold for whichever of them is used.
+
+    `think`: whether the model is to think; None is as its entry says.
+
+    Raises `InvalidModelFileError`.
+    """
+
+    def __init__(self, arguments: Arguments) -> None:
+        self._models = load_models(arguments.file)
+        self._host = None if arguments.host is None else checked_host(arguments.host)
+        self._system = arguments.system
+        self._turns = arguments.turns
+        self.think = arguments.think
+
+    @property
+    def entries(self) -> list[ModelEntry]:
+        """All entries, sorted by path."""
+        return [self.find(path) for path in self._models.paths]
+
+    def find(self, path: str | None) -> ModelEntry:
+        """Return the entry at `path` as it is wished, or raise `UnknownModelError`."""
+        entry = self._models.find(path or DEFAULT_PATH)
+        host = self._host or entry.host
+        return replace(entry, host=host, think=entry.think if self.think is None else self.think)
+
+    def start(self, engine: TerminalEngine) -> AsyncChat:
+        """Return a new chat with the engine's model."""
+        turns = ... if self._turns is None else self._turns
+        return AsyncChat(engine, system_prompt=self._system, max_turns=turns)
+
+
+def checked_host(host: str) -> str:
+    try:
+        return read_host(host)
+    except ValueError as error:
+        hint = f"is {quote(host)}; it must be an address such as http://127.0.0.1:11434"
+        raise InvalidModelFileError("the command line", "--host", hint) from error
