@@ -5,8 +5,8 @@
  * something: much where a word starts, little inside a frequent pair of letters. A code point's
  * class is its Latin letter or its row of `SCRIPTS`; two classes give the cost, and the sum is
  * rounded up once. The costs are fitted to Qwen3's tokenizer by `benchmarks/token_estimate.py`,
- * which also publishes the error. Classes are explicit ranges, because word classes and Unicode tables
- * differ between languages and between their versions.
+ * which also publishes the error. Classes are explicit ranges, because word classes and Unicode
+ * tables differ between languages and between their versions.
  */
 
 import type { Message } from "./messages.ts";
@@ -22,85 +22,85 @@ export const IMAGE_TOKENS = 576;
 /** `<|im_start|>role\n` and `<|im_end|>\n`, by Qwen3's chat template, as are the three below. */
 const MESSAGE_TOKENS = 5;
 
-/** `\n<tool_call>\n` and `\n</tool_call>` around the JSON of a call. */
-const CALL_TOKENS = 5;
+/** `\n<tool_call>\n` and `</tool_call>` around the JSON of a call, which ends the line. */
+const CALL_TOKENS = 4;
 
 /** `<tool_response>\n` and `\n</tool_response>` around a tool's result. */
 const RESULT_TOKENS = 4;
 
-/** The instructions around the tools' schemas. */
-const TOOLS_TOKENS = 92;
+/** The instructions around the tools' schemas, in a system message of their own. */
+const TOOLS_TOKENS = 82;
 
 /**
  * Hundredths of a token that a code point costs after one of its own class, after a space, after a
  * line end (or as the first), after a letter, and after anything else; what it is to the one that
- * follows; its class's name and code points. The last two classes are `COMMON_HAN` and all the rest.
+ * follows; its class's name and code points. The last two classes are `COMMON_HAN` and the rest.
  */
 const SCRIPTS = `\
-  0  25  32   0  27  letter lower 61-7A
-  7   0  93  60  61  letter upper 41-5A
-  1  57  82  40  79  space  space 20
- 46  50  87  50  37  space  tab 9
- 26  41  50 118  52  break  line-end A D
- 88 153 187 193 168  other  digits 30-39
-  0  63   1  55  33  other  stops 21 2C 2E 3A 3B 3F
-  9  54  34  48  44  other  brackets 28 29 3C 3E 5B 5D 7B 7D
- 42  47  29  84  24  other  quotes 22 27 60
-  0  24  91  45  50  other  joiners 2D 2F 5C 5F 7C
-  1  11  73  88  77  other  signs 23-26 2A 2B 3D 40 5E 7E
- 84  31  47  97  51  other  unseen 0-8 B C E-1F 7F-9F 200B-200F 202A-202E 2060-206F FE00-FE0F FEFF
-106 218 131 135 222  letter Latin-1 AA B5 BA C0-D6 D8-F6 F8-FF
-  0   0 108 152  98  letter Latin-A 100-17F
-  0   0  79   0  81  letter Latin-B 180-2FF 2C60-2C7F A720-A7FF
-226 300 230   4 209  letter Latin-add 1E00-1EFF
- 80  80  80   0  80  letter combining 300-36F
-106  39  75  80  86  letter Greek 370-3FF
-150 150 150 150 150  letter Greek-ext 1F00-1FFF
- 16  78 125 126 250  letter Cyrillic 430-44F
- 99  79  96  43 120  letter Cyr-caps 410-42F
- 55 227  82 240  33  letter Cyr-uk 401 404 406 407 451 454 456 457 490 491
-  0  67  42 250  87  letter Cyr-ext 400 402 403 405 408-40F 450 452 453 455 458-48F 492-52F
-108 109  80  80  80  letter Armenian 530-58F
- 46   0  38  80  95  letter Hebrew 590-5FF
- 32  30  99 150 160  letter Arabic 620-64A
- 58  80  80 107  80  letter Arab-marks 64B-65F 670
-114 193 141 217  72  other  Arab-punct 600-61F 660-66F 6D4-6DC 6DD-6ED 6F0-6F9
-154  90  51  97 138  letter Arabic-ext 671-6D3 6EE 6EF 6FA-77F FB50-FDFF FE70-FEFE
-102 110 125 107 131  letter Devanagari 904-939 958-961 972-97F
-118 150 150  96 150  letter Deva-marks 900-903 93A-957 962-963
-202 200 150 196 209  other  Deva-punct 964-971
-110 159 104 150  61  letter Bengali 980-9FF
-182 177 150 150 152  letter Gurmukhi A00-A7F
-168 176 152 150 150  letter Gujarati A80-AFF
+  0  37  62   3  28  letter lower 61-7A
+ 17   5 111  57  68  letter upper 41-5A
+  6  50  57  13  69  space  space 20
+ 54  57  55  50  50  space  tab 9
+  5  78  50  87  45  break  line-end A D
+ 86 199 196 195 157  other  digits 30-39
+  3  22  88  20  42  other  stops 21 2C 2E 3A 3B 3F
+ 29  48  30  23  37  other  brackets 28 29 3C 3E 5B 5D 7B 7D
+ 43  56  31  61  11  other  quotes 22 27 60
+  1  84 107  14  77  other  joiners 2D 2F 5C 5F 7C
+  1  25  68  63  72  other  signs 23-26 2A 2B 3D 40 5E 7E
+ 77  64  84  25 122  other  unseen 0-8 B C E-1F 7F-9F 200B-200F 202A-202E 2060-206F FE00-FE0F FEFF
+ 64 229  45 144 193  letter Latin-1 AA B5 BA C0-D6 D8-F6 F8-FF
+  0  54 134 127  47  letter Latin-A 100-17F
+  4 247  85   1 111  letter Latin-B 180-2FF 2C60-2C7F A720-A7FF
+204 300 247  11 159  letter Latin-add 1E00-1EFF
+ 80  80  80   1  80  letter combining 300-36F
+103  78 106  97 101  letter Greek 370-3FF
+150 175 148 132 150  letter Greek-ext 1F00-1FFF
+ 10 154 204 152 137  letter Cyrillic 430-44F
+ 87 125 106  80 102  letter Cyr-caps 410-42F
+ 91 248  72 204  77  letter Cyr-uk 401 404 406 407 451 454 456 457 490 491
+134 186  42 203  66  letter Cyr-ext 400 402 403 405 408-40F 450 452 453 455 458-48F 492-52F
+111 122  89  80  80  letter Armenian 530-58F
+ 50  17  63  80 141  letter Hebrew 590-5FF
+ 28  77 160 137 236  letter Arabic 620-64A
+ 67  80  80 103  80  letter Arab-marks 64B-65F 670
+190 157  74 161  63  other  Arab-punct 600-61F 660-66F 6D4-6DC 6DD-6ED 6F0-6F9
+113  66  68 144 124  letter Arabic-ext 671-6D3 6EE 6EF 6FA-77F FB50-FDFF FE70-FEFE
+105 133 124 103 150  letter Devanagari 904-939 958-961 972-97F
+129 150 148 101 150  letter Deva-marks 900-903 93A-957 962-963
+169 207 150 159 166  other  Deva-punct 964-971
+106 201 158 150 148  letter Bengali 980-9FF
+193 171 151 150 151  letter Gurmukhi A00-A7F
+179 159 157 150 150  letter Gujarati A80-AFF
 150 150 150 150 150  letter Oriya B00-B7F
-113 152 122 150 149  letter Tamil B80-BFF
-166 148 146 150 150  letter Telugu C00-C7F
-152 162 144 150 150  letter Kannada C80-CFF
-139 183 158 150 131  letter Malayalam D00-D7F
-170 145 146 150 161  letter Sinhala D80-DFF
- 46 116  97  44  61  letter Thai E00-E30 E32 E33 E40-E46
- 84 150 150  81 150  letter Thai-marks E31 E34-E3F E47-E7F
-128 178 146 150 151  letter Lao E80-EFF
-136 148 153 150 150  letter Tibetan F00-FFF
-159 166 157 150 150  letter Myanmar 1000-109F
- 90 222 147 150 150  letter Georgian 10A0-10FF 1C90-1CBF 2D00-2D2F
-112 147 143 150 150  letter Ethiopic 1200-139F
-120 171 154 150 150  letter Khmer 1780-17FF
- 64  77  20  86  21  other  marks A0-A9 AB-B4 B6-B9 BB-BF D7 F7 2010-2029 202F-205F
- 53  88  45 150 130  other  arrows,-boxes 2190-21FF 2500-257F
-204 275 227 150 115  other  symbols 2070-218F 2200-24FF 2580-2BFF
- 91 251 154 116  82  other  CJK-marks 3000-303F FE10-FE1F FE30-FE4F FF00-FFEF
- 18 173  88 152 120  other  Hiragana 3040-309F
- 58 174 106 151  26  other  Katakana 30A0-30FF 31F0-31FF
- 77  15 115 216 145  other  Hangul AC00-D7A3
-186 150 180 150 179  other  Jamo 1100-11FF 3130-318F
- 73 108 145 109  87  other  Han 4E00-9FFF
+114 174 139 150 162  letter Tamil B80-BFF
+170 151 154 150 149  letter Telugu C00-C7F
+156 151 152 150 149  letter Kannada C80-CFF
+146 176 156 150 145  letter Malayalam D00-D7F
+170 182 151 150 148  letter Sinhala D80-DFF
+ 34 151  89 105  98  letter Thai E00-E30 E32 E33 E40-E46
+123 150 150  50 150  letter Thai-marks E31 E34-E3F E47-E7F
+130 177 149 150 172  letter Lao E80-EFF
+136 153 147 150 150  letter Tibetan F00-FFF
+161 170 147 150 150  letter Myanmar 1000-109F
+105 155 147 150 150  letter Georgian 10A0-10FF 1C90-1CBF 2D00-2D2F
+113 150 151 150 150  letter Ethiopic 1200-139F
+123 164 145 150 150  letter Khmer 1780-17FF
+ 41  90  47  96  40  other  marks A0-A9 AB-B4 B6-B9 BB-BF D7 F7 2010-2029 202F-205F
+ 62  81  46 150 126  other  arrows,-boxes 2190-21FF 2500-257F
+171 282 132 150 119  other  symbols 2070-218F 2200-24FF 2580-2BFF
+159 233 188  93  85  other  CJK-marks 3000-303F FE10-FE1F FE30-FE4F FF00-FFEF
+ 12 199 159 115 118  other  Hiragana 3040-309F
+ 38 168 242 123 129  other  Katakana 30A0-30FF 31F0-31FF
+ 85  20  92  23 148  other  Hangul AC00-D7A3
+130 150 130 150 126  other  Jamo 1100-11FF 3130-318F
+ 99 144 124 159  72  other  Han 4E00-9FFF
 150 150 150 150 150  other  Han-rare 3400-4DBF F900-FAFF
-128 250 247 250 157  other  flags 1F1E6-1F1FF
-122 259 262 250 194  other  emoji 1F000-1F1E5 1F200-1FAFF
-278 250 250 250 256  other  far 10000-1EFFF 1FB00-1FFFF
- 48 145  49 158  51  other  Common-Han
-150 150 150 150 142  other  the-rest
+121 250 249 250 159  other  flags 1F1E6-1F1FF
+ 99 261 265 250 170  other  emoji 1F000-1F1E5 1F200-1FAFF
+235 250 250 250 247  other  far 10000-1EFFF 1FB00-1FFFF
+ 45 138  51  88  69  other  Common-Han
+150 150 150 150 147  other  the-rest
 `;
 
 /**
@@ -108,41 +108,41 @@ const SCRIPTS = `\
  * of either case. A capital after a small letter starts a word, and so is no pair.
  */
 const LETTER_PAIRS = `\
-9925000046230087299900002000992099061800260004001183
-1499005603087399111399000006139963410042001321560055
-0449000000655736110300004399025232000000005490760003
-3300760010700099570027540070254394304878329880292825
-2331000003202899990099401239750400081810730006000099
-3400930000007999009948145500009953009911004160482562
-9999999900905200139869349900007099000071244899349968
-2300749706993367009921993600027836002102999999629971
-2900000006000999999999120800000057071600990057002000
-6972739959008299993799171786335246821799379040325765
-7412170942430017417399665386997745990038999999407846
-1200990000009900329968204854402801000021260099580099
-2464160000995299309951000099000036990999289918780092
-1361000019310000509938000024743399990003451453990099
-0000010771007995600007341800330099002000003600672149
-1770770006552700629966000099000044061300020027991399
-9946515360625884415252002846926985377556005562492565
-2599144400070052101000470005002016370005280599340019
-4700227304841721299299429057450000000004019936990005
-5268100002669900009939180000111178003381819900000099
-0000000013003299739999020049993499001200996599510099
-3700104700642076483896940099314656938060729968519981
-3299392511033700047999006400015849883946635400590020
-0156065864536594006047350051000533567208084763000021
-1799004585340099006180000121000064400025999900341800
-9699099926519999995099115799997143989973749999390099
+9726071301542628608159072102990649110705270401323394
+6388013918085898230375077299138599225574244340340888
+0700050007126238120007103155062448093106064176530502
+4604530214001096530731027998212148930984968658440551
+3039040621089479784698490435263009050435140205090495
+0655605407034998077335194780078172104936074644689072
+9999929906340010314800197204055233080398089166432177
+1002970404733807149602692104094159380207979588479944
+3606070632104691958792082105051647340907980685366322
+2322997967444698894626352569645461682966698176393252
+7291013872640305798184605055930149962244989591649467
+1257670306095802159898052112300100111935030247430732
+2108265306889396228267090896120840970991769992734477
+4980060734100606649854050479694995450805907180990199
+1025073490089687546644860504050314074539071606020530
+2303461607409107632648100698080966051612049251991988
+6541664645513140513459037257664151514975033352485643
+0698402206060889129801190805055833050804671235400587
+8755209806870068268395589898400528480813099704990700
+6800122208537106039766230479060950112881889406830992
+0518041010010789537036210059982856095906978377580397
+7000287410625050907827684098653033988354979543319898
+7277463003252911054761054706053746360663105310290014
+0150873702593893053452350162260427343502583542520349
+7899002473173498013600064808290477860365439800278003
+9488197511574689964296005236998431485683389885610090
 `;
 
 /** The Han characters that the corpus uses most; they seldom cost more than a token. */
 const COMMON_HAN = `\
-的用是使一在不有以可言件定内中化了文个翻能容要和我您成数语理置自你提合人到本这为生下多方更如时上
-性应行于作配出供译例保包字大将加器訳过地会动好設很来明国间境入得并对通新目管動最式場建或重什果们
-所全服点程法组型务他它前同分持么还环必示面参存与取选書发子語小装也看当设意含步工解何现没声实确名
-向指代集需体请辞由第就关機安开典者高利户后其项都感宣书常特基该外比完路此店房関认错模序构接部说格
-変档酒码展支编正从度插際実改些期而页但无态觉心类私种检测相只情力际函问进知整時列非任手扩默位信想
+的是一不了我有书用在人这本中看个以可很到和为自得多使文能言来要生时你好子语内作上就定理对感也件大
+他容于会成么数过说如当都还化读下们没小后所者更地国心觉买出什方学翻实合面提事但想而样那置明字应喜
+您行最性己些家情现前点何欢同然动常其完真之让正或孩给与法爱私語知里它开意解包果发分着境加入并配通
+将译例全重此认保经式因只器从起去活种太部第回她道代新确环无写管供体力相非由年天工关比教名每值受目
+女持型故间错选示儿组物候单次宝基期直参集问类設特几需指必建日月程该已设主安长存望場路利高外许信思
 `;
 
 const KINDS = ["space", "break", "letter", "other"];
@@ -193,11 +193,15 @@ function readCosts(): Uint16Array[] {
 
 function pairCost(before: number, number: number): number {
   const [first, second] = [rowOf(before), rowOf(number)];
-  if (before < LETTERS && number < LETTERS && !(before < 26 && number >= 26)) {
+  if (isPair(before, number)) {
     const column = (number % 26) * 2;
     return (second.costs[0] ?? 0) + Number(PAIRS[before % 26]?.slice(column, column + 2));
   }
   return second.costs[first === second ? 0 : 1 + KINDS.indexOf(first.kind)] ?? 0;
+}
+
+function isPair(before: number, number: number): boolean {
+  return before < LETTERS && number < LETTERS && !(before < 26 && number >= 26);
 }
 
 function rowOf(number: number): Row {
@@ -247,5 +251,5 @@ export function estimateTokens(message: Message): number {
 /** Return about how many tokens the tools' schemas take in the prompt (none take 0). */
 export function estimateTools(tools: readonly JsonObject[]): number {
   if (tools.length === 0) return 0;
-  return tools.reduce((sum, tool) => sum + 1 + estimateText(canonicalJson(tool)), TOOLS_TOKENS);
+  return tools.reduce((sum, tool) => sum + estimateText(canonicalJson(tool)), TOOLS_TOKENS);
 }

@@ -1,0 +1,113 @@
+"""Fits the tables of core/tokens: least squares of the relative error, within bounds.
+
+A text's estimate is linear in the tables' entries: each pair of neighbours adds one entry of
+`SCRIPTS`, or one of `LETTER_PAIRS`. Squares are weighted again a few times towards absolute errors.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+from scipy.optimize import lsq_linear
+from token_corpus import Sample
+
+from tandem_memory.core import tokens
+
+__all__ = ["fit"]
+
+COMMON = 240  # Han characters
+PER_SOURCE = 80  # messages that a source counts for at most: variety matters more than mass
+WEIGHTS = {"English": 6, "code": 6} | dict.fromkeys(["Chinese", "Japanese", "Korean", "Russian"], 2)
+UNDER = 1.5  # an estimate that is too low weighs more: it may overflow a context
+RIDGE = 0.1  # how strongly entries that few texts use are drawn to a cost by UTF-8 length
+
+
+def fit(samples: Sequence[Sample], exact: Sequence[int]) -> tuple[str, str, str]:
+    """Return `SCRIPTS`, `LETTER_PAIRS` and `COMMON_HAN`, fitted to the samples not held out."""
+    chosen = [i for i, sample in enumerate(samples) if not sample.held_out]
+    samples = [samples[i] for i in chosen]
+    true = np.array([exact[i] for i in chosen], float)
+    han = common_han(samples)
+    tokens.COMMON_HAN = han
+    tokens.CLASSES = tokens.read_classes()
+    rows = len(tokens.ROWS)
+    uses = np.array([used(sample.text, rows) for sample in samples], np.float32)
+    costs = solve(uses, true, weights(samples), *bounds()) * 100
+    table = np.rint(costs[: rows * 5]).astype(int).reshape(rows, 5)
+    pairs = np.rint(costs[rows * 5 :]).astype(int).reshape(26, 26)
+    lines = tokens.SCRIPTS.splitlines()
+    scripts = [
+        " ".join(f"{cost:3d}" for cost in new) + line[19:]
+        for new, line in zip(table, lines, strict=True)
+    ]
+    letters = ["".join(f"{cost:02d}" for cost in row) for row in pairs]
+    return "\n".join(scripts), "\n".join(letters), han
+
+
+def common_han(samples: Sequence[Sample]) -> str:
+    counts = Counter(
+        char
+        for sample in samples
+        if sample.kind in ("Chinese", "Japanese")
+        for char in sample.text
+        if "\u4e00" <= char <= "\u9fff"
+    )
+    chars = "".join(char for char, _ in counts.most_common(COMMON))
+    return "\n".join(chars[i : i + 48] for i in range(0, COMMON, 48))
+
+
+def used(text: str, rows: int) -> np.ndarray:
+    """Return how often `text` uses each entry: the rows' five costs, then the letter pairs."""
+    entries = np.zeros(rows * 5 + 26 * 26)
+    classes = [tokens.LINE_END, *(tokens.CLASSES[min(ord(char), 0x1FFFF)] for char in text)]
+    for (before, number), times in Counter(pairwise(classes)).items():
+        first, second = tokens.row_of(before), tokens.row_of(number)
+        pair = tokens.is_pair(before, number)
+        column = 0 if pair or first is second else 1 + tokens.KINDS.index(first.kind)
+        entries[tokens.ROWS.index(second) * 5 + column] += times
+        if pair:
+            entries[rows * 5 + before % 26 * 26 + number % 26] += times
+    return entries
+
+
+def weights(samples: Sequence[Sample]) -> np.ndarray:
+    counts = Counter((sample.kind, sample.source) for sample in samples)
+    return np.array(
+        [
+            min(1, PER_SOURCE / counts[sample.kind, sample.source]) * WEIGHTS.get(sample.kind, 1)
+            for sample in samples
+        ]
+    )
+
+
+def bounds() -> tuple[np.ndarray, np.ndarray]:
+    """Return what each entry is drawn to, and its most; both go by the length in UTF-8."""
+    prior = [0.1] * 26 * 26
+    most = [0.99] * 26 * 26
+    for row in reversed(tokens.ROWS):
+        first = int(row.spans[0].partition("-")[0], 16) if row.spans else 0x2FFF
+        size = len(chr(first).encode("utf-8", "surrogatepass"))
+        prior = [(0.5, 0.8, 1.5, 2.5)[size - 1]] * 5 + prior
+        most = [(2.0, 2.5, 3.0, 4.0)[size - 1]] * 5 + most
+    prior[0], most[0] = 0, 1e-9  # a small letter after a letter: the pair's cost alone
+    return np.array(prior), np.array(most)
+
+
+def solve(
+    uses: np.ndarray, true: np.ndarray, weight: np.ndarray, prior: np.ndarray, most: np.ndarray
+) -> np.ndarray:
+    """Return the entries' costs in tokens."""
+    relative = uses / true[:, None]
+    scale = weight
+    costs = prior
+    for _ in range(6):
+        normal = (relative.T * scale) @ relative + RIDGE * np.eye(len(prior))
+        factor = np.linalg.cholesky(normal)
+        target = np.linalg.solve(factor, relative.T @ scale + RIDGE * prior)
+        costs = lsq_linear(factor.T, target, bounds=(0, most), lsq_solver="exact").x
+        error = relative @ costs - 1
+        scale = weight / np.maximum(abs(error), 0.03) * np.where(error < 0, UNDER, 1)
+    return costs
