@@ -24,7 +24,7 @@ def main() -> int:
         import uvicorn
 
         from .api import GET_THE_REAL_ONE, Api
-        from .engine import EngineMissingError, free_cores
+        from .engine import EngineError, free_cores
         from .residency import Residency
         from .weights import WeightsError, find_model
     except ImportError as error:
@@ -35,7 +35,7 @@ def main() -> int:
         threads = free_cores()
         residency = Residency(model, threads)
         residency.preload()
-    except (EngineMissingError, WeightsError, OSError) as error:
+    except (EngineError, WeightsError, OSError) as error:
         return _fail(str(error))
     server = uvicorn.Server(
         uvicorn.Config(Api(model, residency).app(), log_level="warning", lifespan="off")

@@ -42,8 +42,8 @@ _SAMPLING = (
 )
 
 
-class EngineMissingError(Exception):
-    """The llama.cpp package is not installed; the message says what to do."""
+class EngineError(Exception):
+    """llama.cpp is not installed or cannot load the weights; the message says what to do."""
 
 
 class _Timings(TypedDict):
@@ -98,7 +98,7 @@ class Engine:
         try:
             llama = importlib.import_module("xllamacpp")
         except ImportError as error:
-            raise EngineMissingError(
+            raise EngineError(
                 'llama.cpp is not installed; run `pip install "tandem-memory[embedded]"`'
             ) from error
         params = llama.CommonParams()
@@ -113,7 +113,10 @@ class Engine:
         params.warmup = params.ui = False
         params.verbosity = 0
         self._context_length = context_length
-        self._server = llama.Server(params)
+        try:
+            self._server = llama.Server(params)
+        except RuntimeError as error:
+            raise EngineError(f"llama.cpp cannot load {str(path)!r}; get the file anew") from error
         # llama.cpp's server closes idle connections without notice, so none is used twice.
         self._http = httpx.AsyncClient(
             base_url=self._server.listening_address,

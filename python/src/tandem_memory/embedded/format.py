@@ -73,11 +73,12 @@ def _has_known_type(value: object) -> bool:
 def _leads_somewhere(reference: object, root: Mapping[str, object]) -> bool:
     if not isinstance(reference, str) or not reference.startswith("#"):
         return False
-    place: object = root
+    place = root
     for step in reference.split("/")[1:]:
-        if not isinstance(place, dict) or step not in place:
+        inner = place.get(step)
+        if not isinstance(inner, dict):
             return False
-        place = place[step]
+        place = cast("dict[str, object]", inner)
     return True
 
 
