@@ -96,8 +96,7 @@ class MemoryManager:
         Tool calls still unanswered first get a result that says there is none. Raises
         `BudgetExceededError` where the message can't fit with the system prompt.
         """
-        fields = {"role": "user", "content": content}
-        return self.add(fields if images is None else {**fields, "images": list(images)})
+        return self.add({"role": "user", "content": content, "images": images})
 
     def add_assistant_message(
         self,
@@ -110,8 +109,7 @@ class MemoryManager:
 
         Where `thinking` is not given, a leading `<think>` block of `content` becomes it.
         """
-        calls = None if tool_calls is None else list(tool_calls)
-        fields = {"thinking": thinking, "tool_calls": calls}
+        fields = {"thinking": thinking, "tool_calls": tool_calls}
         return self.add({"role": "assistant", "content": content, **fields})
 
     def add_tool_message(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias, TypeVar, cast
 
 from .errors import InvalidMessageError
@@ -61,8 +61,8 @@ def read_json(value: object, path: str, depth: int = 0) -> JsonValue:
         return read_number(value, path)
     if depth == MAX_DEPTH:
         raise InvalidMessageError(path, "too_deep", f"is nested over {MAX_DEPTH} levels deep")
-    if isinstance(value, list):
-        items = cast("list[object]", value)
+    if isinstance(value, list | tuple):  # a tuple is a list to `json` too
+        items = cast("Sequence[object]", value)
         return [read_json(item, f"{path}[{i}]", depth + 1) for i, item in enumerate(items)]
     if isinstance(value, dict):
         fields = cast("dict[object, object]", value)
