@@ -13,7 +13,6 @@ from ..core.tokens import estimate_tokens, estimate_tools
 from ..core.turns import CountTokens
 from ..core.values import JsonObject, copy_json
 from .exchange import Exchange, Question, Reply
-from .modelfile import load_models
 from .settings import ModelEntry, half
 
 __all__ = ["Conversation"]
@@ -38,15 +37,14 @@ EngineT = TypeVar("EngineT", bound=HasEntry)
 class Conversation(Generic[EngineT]):
     """A memory, and the model that talks, by whose entry the memory's limits are set.
 
-    `model`: a path in the user's models (`load_models`), such as `local/chat/small`; an entry; or
-        an engine of one's own.
+    `model`: an entry, such as `load_models().find("local/chat/small")`, or an engine of one's own.
     `system_prompt`: the one system message's text; None or `""` is none.
     `max_turns`, `trim_to`: as in `MemoryManager`; default `...`, which takes the entry's.
     `max_tokens`: default `...`: the entry's `num_ctx` less its `answer_tokens` and the `tools`.
     `count_tokens`: the tokens of one message as it is sent; default `estimate_tokens`.
     `tools`: JSON schemas in Ollama's form, sent with every question.
 
-    Raises `UnknownModelError`, `InvalidLimitError` and `BudgetExceededError`.
+    Raises `InvalidLimitError` and `BudgetExceededError`.
     """
 
     _make_engine: Callable[[ModelEntry], Any]
@@ -54,7 +52,7 @@ class Conversation(Generic[EngineT]):
 
     def __init__(
         self,
-        model: str | ModelEntry | EngineT,
+        model: ModelEntry | EngineT,
         *,
         system_prompt: str | None = None,
         max_turns: int | EllipsisType | None = ...,
@@ -63,10 +61,8 @@ class Conversation(Generic[EngineT]):
         count_tokens: CountTokens = estimate_tokens,
         tools: Sequence[JsonObject] = (),
     ) -> None:
-        entry = load_models().find(model) if isinstance(model, str) else model
-        self.engine: EngineT = (
-            self._make_engine(entry) if isinstance(entry, ModelEntry) else cast("EngineT", entry)
-        )
+        made = self._make_engine(model) if isinstance(model, ModelEntry) else model
+        self.engine = cast("EngineT", made)
         self.tools = copy_json(list(tools))
         entry = self.engine.entry
         own_trim = entry.trim_to if max_turns is ... else half(max_turns)

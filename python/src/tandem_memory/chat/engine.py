@@ -234,13 +234,17 @@ def client_errors(entry: ModelEntry, messages: Sequence[Message] = ()) -> Genera
     try:
         yield
     except ollama.ResponseError as error:
-        raise server_error(error.status_code, error.error, entry, messages) from error
+        # In mid-stream the client knows no status: the answer had begun with 200.
+        status = 200 if error.status_code < 0 else error.status_code
+        raise server_error(status, error.error, entry, messages) from error
     except httpx.HTTPStatusError as error:
         response = error.response
         detail = read_detail(response.text)
         raise server_error(response.status_code, detail, entry, messages) from error
     except (httpx.RequestError, ConnectionError) as error:
         raise ServerUnreachableError(entry.host) from error
+    except ValueError as error:
+        raise ServerFailedError(200, f"no reply of Ollama's ({error})") from error
 
 
 @contextmanager

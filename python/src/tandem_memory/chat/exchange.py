@@ -7,14 +7,14 @@ anything, so plain and async conversations share it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
 from ..core.errors import BudgetExceededError, ContextTruncatedError, NoAnswerError
 from ..core.manager import MemoryManager
 from ..core.messages import Message, ToolCall
-from ..core.thinking import ThinkingSplitter
+from ..core.thinking import ThinkingSplitter, Thought
 from ..core.values import JsonObject, JsonValue, copy_json
 from .settings import ModelEntry
 from .wire import Delta, Durations, Ending
@@ -24,11 +24,12 @@ __all__ = ["Exchange", "Question", "Reply"]
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """What is asked. None as `content` goes on after tool results."""
+    """What is asked, and who is told the thinking; None as `content` is after tool results."""
 
     content: str | None
     images: Sequence[str] | None = None
     format: JsonValue = None
+    on_thinking: Callable[[str], object] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,23 +86,22 @@ class Exchange:
         """What the model is to be sent."""
         return self.memory.get_messages(include_thinking=self._entry.send_thinking)
 
-    def take(self, delta: Delta) -> str:
-        """Take the next piece of the answer and return the text that it shows, maybe none.
+    def take(self, delta: Delta) -> Thought:
+        """Take the next piece of the answer and return what it shows, maybe nothing.
 
         Where the engine's `thinking` field has text, `content` is not searched for thinking.
         """
         self._tool_calls += copy_json(delta.tool_calls)
         self._field_thinks = self._field_thinks or bool(delta.thinking)
-        shown, thought = delta.content, delta.thinking
+        shown = Thought(delta.content, delta.thinking)
         if not self._field_thinks:
-            split = self._splitter.feed(delta.content)
-            shown, thought = split.content, split.thinking
+            shown = self._splitter.feed(delta.content)
         if delta.ending:
             self._ending = delta.ending
             held = self._splitter.finish()
-            shown, thought = shown + held.content, thought + held.thinking
-        self._content += shown
-        self._thinking += thought
+            shown = Thought(shown.content + held.content, shown.thinking + held.thinking)
+        self._content += shown.content
+        self._thinking += shown.thinking
         return shown
 
     def finish(self) -> Reply:

@@ -87,11 +87,10 @@ def read_models(
     if document is not None:
         tree = lay_over(tree, read_table(file, "", document))
     value = env.get("OLLAMA_HOST", "")
-    try:
-        host = read_host(value)
-    except ValueError as error:
+    host = read_host(value)
+    if host is None:
         hint = f"is {quote(value)}; it must be an address such as http://127.0.0.1:11434"
-        raise InvalidModelFileError("the environment", "OLLAMA_HOST", hint) from error
+        raise InvalidModelFileError("the environment", "OLLAMA_HOST", hint)
     return Models(tree, host=host)
 
 

@@ -52,17 +52,19 @@ class Chat(Conversation[Engine]):
         *,
         images: Sequence[str] | None = None,
         format: JsonValue = None,  # noqa: A002
+        on_thinking: Callable[[str], object] | None = None,
     ) -> ChatStream:
         """Ask, and return the answer's text as a stream, which begins with its first piece.
 
         `content`: the question. None goes on after tool results: where a reply has `tool_calls`,
             add each result with `add_tool_message` and ask None.
         `images`: base64 texts. `format`: a JSON schema (or `"json"`) that the answer keeps to.
+        `on_thinking`: called with each piece of the model's thinking, which is no part of the text.
 
         Raises `BudgetExceededError` where the window can't hold the question, `NoAnswerError` where
         the model says nothing, and what `Engine.stream` raises.
         """
-        question = Question(content=content, images=images, format=format)
+        question = Question(content=content, images=images, format=format, on_thinking=on_thinking)
         return ChatStream(partial(self._answer, question), self._lock)
 
     def add_tool_message(
@@ -102,8 +104,11 @@ class Chat(Conversation[Engine]):
             reply = self.engine.stream(exchange.messages, tools=self.tools, format=question.format)
             with closing(reply) as deltas:
                 for delta in deltas:
-                    if shown := exchange.take(delta):
-                        yield shown
+                    shown = exchange.take(delta)
+                    if shown.thinking and question.on_thinking:
+                        question.on_thinking(shown.thinking)
+                    if shown.content:
+                        yield shown.content
 
 
 class ChatStream:
@@ -174,9 +179,10 @@ class AsyncChat(Conversation[AsyncEngine]):
         *,
         images: Sequence[str] | None = None,
         format: JsonValue = None,  # noqa: A002
+        on_thinking: Callable[[str], object] | None = None,
     ) -> AsyncChatStream:
         """See `Chat.stream`."""
-        question = Question(content=content, images=images, format=format)
+        question = Question(content=content, images=images, format=format, on_thinking=on_thinking)
         return AsyncChatStream(partial(self._answer, question), self._lock)
 
     async def add_tool_message(
@@ -215,8 +221,11 @@ class AsyncChat(Conversation[AsyncEngine]):
             reply = self.engine.stream(exchange.messages, tools=self.tools, format=question.format)
             async with aclosing(reply) as deltas:
                 async for delta in deltas:
-                    if shown := exchange.take(delta):
-                        yield shown
+                    shown = exchange.take(delta)
+                    if shown.thinking and question.on_thinking:
+                        question.on_thinking(shown.thinking)
+                    if shown.content:
+                        yield shown.content
 
 
 class AsyncChatStream:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, cast
-from urllib.parse import urlsplit
 
 from ..core.errors import InvalidModelFileError, quote
 from ..core.values import JsonObject, JsonValue, whole_number
@@ -19,6 +19,15 @@ Think = bool | Literal["low", "medium", "high"] | None
 DEFAULT_HOST = "http://127.0.0.1:11434"
 
 MOST_ANSWER_TOKENS = 4096
+
+ADDRESS = re.compile(
+    r"(?:(https?)://)?([\w.~%:+-]*@)?(\[[\da-f:.]+\]|[\w.-]*)(?::(\d{1,5}))?(/[\w.~%:+/-]*)?",
+    re.IGNORECASE | re.ASCII,
+)
+
+DEFAULT_PORTS = {"http": 80, "https": 443}
+
+THIS_MACHINE = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "[::]": "[::1]"}  # noqa: S104 - not bound
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +73,7 @@ def make_entry(path: str, settings: JsonObject, *, host: str = DEFAULT_HOST) -> 
 
     `host` is the server where `settings` names none. Raises `InvalidModelFileError`.
     """
-    given = {name: read_setting("", path, name, value) for name, value in settings.items()}
+    given = {name: read_setting("the entry", path, name, value) for name, value in settings.items()}
     num_ctx = cast("int", given.get("num_ctx", 8192))
     max_turns = cast("int | None", given.get("max_turns", 20))
     full: JsonObject = {
@@ -101,48 +110,46 @@ def read_setting(file: str, path: str, name: str, value: object) -> JsonValue:
     check, allowed = SETTINGS[name]
     try:
         return check(value)
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         hint = f"is {quote(value)}; it must be {allowed}"
         raise InvalidModelFileError(file, where, hint) from error
 
 
-def read_host(value: str) -> str:
+def read_host(value: str) -> str | None:
     """Return the URL that OLLAMA_HOST means, by Ollama's own rules (envconfig/config.go).
 
     The scheme may be missing (http), and so may the host (127.0.0.1) and the port: 11434, but the
-    scheme's own where one is given. A server's "all addresses" is this machine for a client. Raises
-    `ValueError` for what is no address.
+    scheme's own where one is given. A server's "all addresses" is this machine for a client.
+    Returns None for what is no address.
     """
-    text = value.strip().strip("\"'")
-    scheme, separator, rest = text.rpartition("://")
-    scheme = scheme.lower() or "http"
-    url = urlsplit(f"{scheme}://{rest}")
-    if scheme not in {"http", "https"} or url.query or url.fragment or any(map(str.isspace, rest)):
-        raise ValueError(value)
-    host = url.hostname or "127.0.0.1"
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - replaced, not bound
-    default_port = {"http": 80, "https": 443}[scheme] if separator else 11434
-    port = default_port if url.port is None else url.port
-    user = f"{url.netloc.rpartition('@')[0]}@" if "@" in url.netloc else ""
-    shown = f"[{host}]" if ":" in host else host
-    return f"{scheme}://{user}{shown}:{port}{url.path.rstrip('/')}"
+    match = ADDRESS.fullmatch(value.strip(" \t\r\n\"'"))
+    if match is None:
+        return None
+    given, user, name, port, path = (part or "" for part in match.groups())
+    scheme = given.lower() or "http"
+    number = int(port or (DEFAULT_PORTS[scheme] if given else 11434))
+    host = THIS_MACHINE.get(name, name).lower()
+    return f"{scheme}://{user}{host}:{number}{path.rstrip('/')}" if number < 65536 else None
 
 
 def text(value: object) -> JsonValue:
-    if not isinstance(value, str) or not value:
+    if not isinstance(value, str):
+        raise TypeError
+    if not value:
         raise ValueError
     return value
 
 
 def host(value: object) -> JsonValue:
-    if not isinstance(value, str):
-        raise ValueError  # noqa: TRY004 - `read_setting` turns it into the one error
-    return read_host(value)
+    read = read_host(value) if isinstance(value, str) else None
+    if read is None:
+        raise ValueError
+    return read
 
 
 def boolean(value: object) -> JsonValue:
     if not isinstance(value, bool):
-        raise ValueError  # noqa: TRY004 - as above
+        raise TypeError
     return value
 
 
@@ -178,7 +185,7 @@ def keep_alive(value: object) -> JsonValue:
 
 def options(value: object) -> JsonValue:
     if not isinstance(value, Mapping):
-        raise ValueError  # noqa: TRY004 - as above
+        raise TypeError
     fields = cast("Mapping[str, object]", value)
     if "num_ctx" in fields or not all(map(is_option, fields.values())):
         raise ValueError

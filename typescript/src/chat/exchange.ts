@@ -1,0 +1,175 @@
+/**
+ * One exchange: a question, the answer as it comes, and what of it is remembered.
+ *
+ * It is played on a copy of the memory. An exchange that ends well gives the copy to the
+ * conversation; one that fails throws it away, and all is as it was before the question. Nothing
+ * here waits for anything.
+ */
+
+import { BudgetExceededError, ContextTruncatedError, NoAnswerError } from "../core/errors.ts";
+import type { MemoryManager } from "../core/manager.ts";
+import type { Message, ToolCall } from "../core/messages.ts";
+import { ThinkingSplitter } from "../core/thinking.ts";
+import type { JsonObject, JsonValue } from "../core/values.ts";
+import { copyJson } from "../core/values.ts";
+import type { ModelEntry } from "./settings.ts";
+import type { Delta, Durations, Ending } from "./wire.ts";
+
+/** What is asked, and who is told the thinking; null as `content` is after tool results. */
+export interface Question {
+  readonly content: string | null;
+  readonly images?: readonly string[] | undefined;
+  readonly format?: JsonValue | undefined;
+  readonly onThinking?: ((piece: string) => void) | undefined;
+}
+
+/**
+ * An answer.
+ *
+ * `content`, `thinking` and `toolCalls` are the model's; where it calls tools, add each result with
+ *     `addToolMessage` and ask on with null.
+ * `dropped`: the messages that left the window by this exchange.
+ * `doneReason`: why the model stopped; `length` is an answer that was cut off.
+ * `promptTokens`, `replyTokens`: the server's own count, null where it gave none.
+ * `durations`: how long the server took.
+ * `interrupted`: whether the reader stopped before the end; then `content` is the part that came.
+ * `truncation`: the error that tells of a prompt whose front the server cut off unseen, or null.
+ */
+export interface Reply {
+  readonly content: string;
+  readonly thinking: string;
+  readonly toolCalls: readonly ToolCall[];
+  readonly dropped: readonly Message[];
+  readonly doneReason: string | null;
+  readonly promptTokens: number | null;
+  readonly replyTokens: number | null;
+  readonly durations: Durations;
+  readonly interrupted: boolean;
+  readonly truncation: ContextTruncatedError | null;
+}
+
+const NO_ENDING: Ending = {
+  doneReason: null,
+  promptTokens: null,
+  replyTokens: null,
+  durations: { total: null, load: null, prompt: null, reply: null },
+};
+
+/**
+ * The life of one exchange on `memory`, a copy that is its own.
+ *
+ * `take` each delta; then `finish`, or `interrupt` where the reader stopped. Throws
+ * `BudgetExceededError` where what must be sent is over the window's budget.
+ */
+export class Exchange {
+  readonly memory: MemoryManager;
+  readonly #entry: ModelEntry;
+  readonly #splitter: ThinkingSplitter;
+  #fieldThinks = false;
+  #content = "";
+  #thinking = "";
+  #toolCalls: ToolCall[] = [];
+  #ending: Ending | null = null;
+  readonly #dropped: Message[];
+  readonly #promptEstimate: number;
+
+  constructor(memory: MemoryManager, entry: ModelEntry, { content, images = [] }: Question) {
+    this.memory = memory;
+    this.#entry = entry;
+    this.#splitter = new ThinkingSplitter({ opensThinking: entry.opensThinking });
+    this.#dropped = content === null ? [] : memory.addUserMessage(content, { images });
+    const { max_tokens: budget, tokens } = memory.explain();
+    if (budget !== null && tokens > budget) throw new BudgetExceededError(tokens, budget);
+    this.#promptEstimate = tokens;
+  }
+
+  /** What the model is to be sent. */
+  get messages(): Message[] {
+    return this.memory.getMessages({ includeThinking: this.#entry.sendThinking });
+  }
+
+  /**
+   * Take the next piece of the answer and return what it shows, maybe nothing.
+   *
+   * Where the engine's `thinking` field has text, `content` is not searched for thinking.
+   */
+  take(delta: Delta): Shown {
+    this.#toolCalls.push(...copyJson([...delta.toolCalls]));
+    this.#fieldThinks ||= delta.thinking !== "";
+    let shown: Shown = this.#fieldThinks ? delta : this.#splitter.feed(delta.content);
+    if (delta.ending) {
+      this.#ending = delta.ending;
+      const held = this.#splitter.finish();
+      shown = {
+        content: shown.content + held.content,
+        thinking: shown.thinking + held.thinking,
+      };
+    }
+    this.#content += shown.content;
+    this.#thinking += shown.thinking;
+    return shown;
+  }
+
+  /** Remember the answer and return it; throws `NoAnswerError` where there is none. */
+  finish(): Reply {
+    const reason = this.#ending?.doneReason ?? null;
+    if (isBlank(this.#content) && this.#toolCalls.length === 0) throw new NoAnswerError(reason);
+    const fields = reason === null || reason === "stop" ? {} : { done_reason: reason };
+    return this.#remember(this.#toolCalls, fields);
+  }
+
+  /**
+   * Remember the part that came, or return null where no text did.
+   *
+   * Tool calls are left out: nobody is to run what may be half a request. A reader who stopped at
+   * the very last piece has the whole answer.
+   */
+  interrupt(): Reply | null {
+    if (isBlank(this.#content)) return null;
+    if (this.#ending) return this.finish();
+    return this.#remember([], { interrupted: true });
+  }
+
+  #remember(toolCalls: ToolCall[], fields: JsonObject): Reply {
+    const message = {
+      role: "assistant",
+      content: this.#content,
+      thinking: this.#thinking,
+      tool_calls: toolCalls,
+      ...fields,
+    };
+    const { doneReason, promptTokens, replyTokens, durations } = this.#ending ?? NO_ENDING;
+    return {
+      content: this.#content,
+      thinking: this.#thinking,
+      toolCalls: copyJson(toolCalls),
+      dropped: [...this.#dropped, ...this.memory.add(message)],
+      doneReason,
+      promptTokens,
+      replyTokens,
+      durations,
+      interrupted: "interrupted" in fields,
+      truncation: this.#findTruncation(promptTokens),
+    };
+  }
+
+  /**
+   * Tell whether the server cut the prompt: it keeps what fills the context, or half of it.
+   *
+   * A count far below the estimate says so only where the estimate is near the context's size.
+   */
+  #findTruncation(seen: number | null): ContextTruncatedError | null {
+    const estimate = this.#promptEstimate;
+    const { numCtx } = this.#entry;
+    if (seen === null) return null;
+    const farBelow = estimate * 2 > numCtx && seen * 5 < estimate * 3;
+    if (seen < numCtx && !farBelow) return null;
+    return new ContextTruncatedError(Math.max(seen, estimate), numCtx);
+  }
+}
+
+type Shown = Pick<Delta, "content" | "thinking">;
+
+function isBlank(text: string): boolean {
+  return /^[ \t\r\n]*$/.test(text);
+}

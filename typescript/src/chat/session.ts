@@ -1,0 +1,190 @@
+/**
+ * `Chat`: a conversation with a model that remembers, question by question.
+ *
+ * A question is in the window before the model is called. Where the call fails, the memory is as it
+ * was before the question, and asking again doubles nothing. Where the reader stops in mid-answer,
+ * the part that came is kept and marked `interrupted`; if no text came, the question has failed.
+ *
+ * One question is answered at a time. Another that is asked meanwhile waits while somebody waits for
+ * the model; a stream that nobody is reading just then is interrupted by it, and its part kept.
+ */
+
+import { NoAnswerError } from "../core/errors.ts";
+import type { Message } from "../core/messages.ts";
+import type { JsonValue } from "../core/values.ts";
+import { Conversation } from "./conversation.ts";
+import type { Question, Reply } from "./exchange.ts";
+
+export interface AskOptions {
+  images?: readonly string[] | undefined;
+  format?: JsonValue | undefined;
+  /** Interrupts the answer, closes the connection, and throws its reason to the reader. */
+  signal?: AbortSignal | undefined;
+}
+
+export interface ChatStreamOptions extends AskOptions {
+  onThinking?: ((piece: string) => void) | undefined;
+}
+
+/** A chat; see `Conversation` for what it takes. */
+export class Chat extends Conversation {
+  readonly #lock = new Lock();
+  #open: ChatStream | null = null;
+
+  /** Ask, wait for the whole answer and return it; `stream` says the rest. */
+  ask(content: string | null, options: AskOptions = {}): Promise<Reply> {
+    return this.stream(content, options).read();
+  }
+
+  /**
+   * Ask, and return the answer's text as a stream, which begins with its first piece.
+   *
+   * `content`: the question. Null goes on after tool results: where a reply has `toolCalls`, add
+   *     each result with `addToolMessage` and ask null.
+   * `images`: base64 texts. `format`: a JSON schema (or `"json"`) that the answer keeps to.
+   * `onThinking`: called with each piece of the model's thinking, which is no part of the text.
+   *
+   * Throws `BudgetExceededError` where the window can't hold the question, `NoAnswerError` where the
+   * model says nothing, and what `Engine.stream` throws.
+   */
+  stream(
+    content: string | null,
+    { images, format, onThinking, signal }: ChatStreamOptions = {},
+  ): ChatStream {
+    const question = { content, images, format, onThinking };
+    return new ChatStream(
+      (stream, closing) => this.#answer(question, stream, closing, signal),
+      this.#lock,
+    );
+  }
+
+  /** Add a tool's result; see `MemoryManager.addToolMessage`. */
+  addToolMessage(
+    content: string,
+    options: { toolName?: string; toolCallId?: string } = {},
+  ): Promise<Message[]> {
+    return this.#alone(() => this.memory.addToolMessage(content, options));
+  }
+
+  /** Empty the conversation; the system prompt stays. */
+  clear(): Promise<void> {
+    return this.#alone(() => this.memory.clear());
+  }
+
+  /** Drop the last turn of the window and return its messages. */
+  undo(): Promise<Message[]> {
+    return this.#alone(() => this.memory.undo());
+  }
+
+  /** Wait until nobody waits for the model, interrupt what is left unread, and work. */
+  #alone<Value>(work: () => Value): Promise<Value> {
+    return this.#lock.hold(async () => {
+      await this.#interrupt();
+      return work();
+    });
+  }
+
+  async #interrupt(): Promise<void> {
+    await this.#open?.close();
+  }
+
+  async *#answer(
+    question: Question,
+    stream: ChatStream,
+    closing: AbortSignal,
+    given: AbortSignal | undefined,
+  ): AsyncGenerator<string> {
+    await this.#interrupt();
+    given?.throwIfAborted();
+    const exchange = this.begin(question);
+    this.#open = stream;
+    const signal = given ? AbortSignal.any([closing, given]) : closing;
+    const { tools } = this;
+    let failed = false;
+    try {
+      const deltas = this.engine.stream(exchange.messages, {
+        tools,
+        format: question.format ?? null,
+        signal,
+      });
+      for await (const delta of deltas) {
+        const shown = exchange.take(delta);
+        if (shown.thinking) question.onThinking?.(shown.thinking);
+        if (shown.content) yield shown.content;
+      }
+      stream.reply = exchange.finish();
+    } catch (error) {
+      failed = !signal.aborted;
+      if (!closing.aborted) throw error;
+    } finally {
+      // Without an error, and without a reply, the reader has left the iteration.
+      if (!failed) stream.reply ??= exchange.interrupt();
+      this.#open = null;
+      this.end(exchange, stream.reply);
+    }
+  }
+}
+
+/**
+ * The text of an answer, piece by piece; with `await using` it ends with its block.
+ *
+ * `reply`: the answer, once the stream has ended; null before, and where it failed. A stream that is
+ * left before its end is interrupted, which closes the connection at once.
+ */
+export class ChatStream implements AsyncIterableIterator<string>, AsyncDisposable {
+  reply: Reply | null = null;
+  readonly #pieces: AsyncGenerator<string>;
+  readonly #lock: Lock;
+  readonly #closing = new AbortController();
+
+  constructor(
+    answer: (stream: ChatStream, closing: AbortSignal) => AsyncGenerator<string>,
+    lock: Lock,
+  ) {
+    this.#pieces = answer(this, this.#closing.signal);
+    this.#lock = lock;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  next(): Promise<IteratorResult<string>> {
+    return this.#lock.hold(() => this.#pieces.next());
+  }
+
+  async return(): Promise<IteratorResult<string>> {
+    await this.close();
+    return { done: true, value: undefined };
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  /** Read to the end and return the answer. */
+  async read(): Promise<Reply> {
+    await this.#lock.hold(async () => {
+      for await (const _ of this.#pieces);
+    });
+    if (this.reply === null) throw new NoAnswerError(null);
+    return this.reply;
+  }
+
+  /** Stop: interrupt the answer, unless it has ended. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#pieces.return(undefined);
+  }
+}
+
+/** Lets one work at a time be done, in the order in which they were asked for. */
+class Lock {
+  #last: Promise<unknown> = Promise.resolve();
+
+  hold<Value>(work: () => Promise<Value>): Promise<Value> {
+    const result = this.#last.then(work);
+    this.#last = result.catch(() => {});
+    return result;
+  }
+}
