@@ -13,11 +13,12 @@ from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from tandem_memory.core import messages, thinking, tokens, values, window
+from tandem_memory.core import messages, thinking, tokens, values
 from tandem_memory.core.errors import TandemError
 from tandem_memory.core.manager import MemoryManager
 from tandem_memory.core.messages import Message
 from tandem_memory.core.thinking import ThinkingSplitter
+from tandem_memory.core.window import window
 
 Json = Any  # a fixture's JSON is looked into freely; `run_case` compares it whole
 
@@ -40,11 +41,10 @@ FUNCTIONS: dict[str, Callable[..., object]] = {
     "estimate_text": tokens.estimate_text,
     "estimate_tokens": tokens.estimate_tokens,
     "estimate_tools": tokens.estimate_tools,
-    "new_manager": lambda **options: new_manager(options),
     "read_message": messages.read_message,
     "split_thinking": thinking.split_thinking,
     "well_formed": values.well_formed,
-    "window": window.window,
+    "window": window,
 }
 
 
@@ -63,18 +63,27 @@ def read_file(file: Path) -> list[Json]:
 
 def run_case(case: Json) -> None:
     """Run one case, or raise `CaseFailedError` with what was expected and what came."""
-    (kind, options), *rest = decode(case["given"]).items()
-    assert not rest, "one object a case"
-    subject = SUBJECTS[kind](options)
+    subject = make_subject(case["given"])
     for number, step in enumerate(case["steps"], 1):
-        came = call(subject, step["call"], decode(step["args"]))
+        came = perform(subject, step)
         expected = {key: step[key] for key in ("returns", "throws", "state") if key in step}
-        came["state"] = encode(subject.state())
         if write(expected) != write(came):
             raise CaseFailedError(
                 f"{case['id']}, step {number} ({step['call']}): "
                 f"expected\n{write(expected)}\ncame\n{write(came)}"
             )
+
+
+def make_subject(given: Json) -> Subject:
+    """Make the one object of a case."""
+    (kind, options), *rest = decode(given).items()
+    assert not rest, "one object a case"
+    return SUBJECTS[kind](options)
+
+
+def perform(subject: Subject, step: Json) -> dict[str, Json]:
+    """Do a step and return what came of it: what it returns or throws, and the state after it."""
+    return {**call(subject, step["call"], decode(step["args"])), "state": encode(subject.state())}
 
 
 def call(subject: Subject, name: str, args: Json) -> dict[str, Json]:
@@ -112,7 +121,7 @@ class Functions(Subject):
             args["messages"] = [expand(message) for message in args["messages"]]
         if name == "window":
             args["count_tokens"] = COUNTERS[args.get("count_tokens", "ones")]
-        return FUNCTIONS[name](**args)
+        return new_manager(args) if name == "new_manager" else FUNCTIONS[name](**args)
 
 
 def new_manager(options: Json) -> Json:

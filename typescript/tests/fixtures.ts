@@ -74,12 +74,9 @@ function readFile(file: string): Case[] {
 
 /** Run one case, or throw with what was expected and what came. */
 export function runCase({ id, given, steps }: Case): void {
-  const [[kind, options] = ["", {}], ...rest] = Object.entries(decode(given));
-  const makeSubject = SUBJECTS[kind];
-  if (!makeSubject || rest.length > 0) throw new Error(`${id}: one object a case`);
-  const subject = makeSubject(options);
+  const subject = makeSubject(given);
   steps.forEach((step, i) => {
-    const came = { ...call(subject, step.call, decode(step.args)), state: encode(subject.state()) };
+    const came = perform(subject, step);
     const { call: _call, args: _args, ...expected } = step;
     if (write(expected) !== write(came)) {
       throw new Error(
@@ -88,6 +85,19 @@ export function runCase({ id, given, steps }: Case): void {
       );
     }
   });
+}
+
+/** Make the one object of a case. */
+export function makeSubject(given: Json): Subject {
+  const [[kind, options] = ["", {}], ...rest] = Object.entries(decode(given));
+  const make = SUBJECTS[kind];
+  if (!make || rest.length > 0) throw new Error("one object a case");
+  return make(options);
+}
+
+/** Do a step and return what came of it: what it returns or throws, and the state after it. */
+export function perform(subject: Subject, step: Json): Record<string, Json> {
+  return { ...call(subject, step.call, decode(step.args)), state: encode(subject.state()) };
 }
 
 function call(subject: Subject, name: string, args: Json): Record<string, Json> {
@@ -105,7 +115,7 @@ function call(subject: Subject, name: string, args: Json): Record<string, Json> 
 }
 
 /** What a case calls: an object's methods by name, and how to read its state. */
-interface Subject {
+export interface Subject {
   call(name: string, args: Json): Json;
   state(): Json;
 }

@@ -36,15 +36,7 @@ export function readJson(value: unknown, path: string, depth = 0): JsonValue {
     throw new InvalidMessageError(path, "too_deep", `is nested over ${MAX_DEPTH} levels deep`);
   }
   if (isList) return value.map((item, i) => readJson(item, `${path}[${i}]`, depth + 1));
-  // fromEntries defines properties, so that a key such as `__proto__` is a key like any other.
-  return Object.fromEntries(
-    Object.entries(value)
-      .filter(([, item]) => item !== undefined)
-      .map(([key, item]) => [
-        wellFormed(key),
-        readJson(item, path ? `${path}.${key}` : key, depth + 1),
-      ]),
-  );
+  return readObject(value, path, depth);
 }
 
 /** Whether `value` is a plain object, from whichever realm (a frame's objects count too). */
@@ -52,6 +44,19 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+function readObject(fields: Record<string, unknown>, path: string, depth: number): JsonObject {
+  const keys = Object.keys(fields).filter((key) => fields[key] !== undefined);
+  // In sorted order, so that of several faults both languages name the same one: JavaScript has
+  // integer-like keys first, wherever they were written.
+  const read = new Map(
+    keys
+      .toSorted()
+      .map((key) => [key, readJson(fields[key], path ? `${path}.${key}` : key, depth + 1)]),
+  );
+  // fromEntries defines properties, so that a key such as `__proto__` is a key like any other.
+  return Object.fromEntries(keys.map((key) => [wellFormed(key), read.get(key) ?? null]));
 }
 
 function readNumber(value: number, path: string): number {

@@ -65,18 +65,21 @@ def read_json(value: object, path: str, depth: int = 0) -> JsonValue:
         items = cast("Sequence[object]", value)
         return [read_json(item, f"{path}[{i}]", depth + 1) for i, item in enumerate(items)]
     if isinstance(value, dict):
-        fields = cast("dict[object, object]", value)
-        return {
-            read_key(key, path): read_json(item, f"{path}.{key}" if path else f"{key}", depth + 1)
-            for key, item in fields.items()
-        }
+        return read_object(cast("dict[object, object]", value), path, depth)
     raise InvalidMessageError(path, "wrong_type", f"must be {TYPE_NAMES}")
 
 
-def read_key(key: object, path: str) -> str:
-    if not isinstance(key, str):
+def read_object(fields: dict[object, object], path: str, depth: int) -> JsonObject:
+    if not all(isinstance(key, str) for key in fields):
         raise InvalidMessageError(path, "wrong_type", "must have strings as its keys")
-    return well_formed(key)
+    named = cast("dict[str, object]", fields)
+    # In sorted order, so that of several faults both languages name the same one: JavaScript has
+    # integer-like keys first, wherever they were written.
+    read = {
+        key: read_json(named[key], f"{path}.{key}" if path else key, depth + 1)
+        for key in sorted(named, key=utf16_units)
+    }
+    return {well_formed(key): read[key] for key in named}
 
 
 def read_number(value: float, path: str) -> int | float:
@@ -124,8 +127,8 @@ def refuse_constant(name: str) -> float:
 def canonical_json(value: JsonValue) -> str:
     """Return the one text form of a JSON value, by RFC 8785: sorted keys, JavaScript's numbers."""
     if isinstance(value, dict):
-        fields = sorted(value.items(), key=utf16_units)
-        return "{" + ",".join(f"{text_of(k)}:{canonical_json(v)}" for k, v in fields) + "}"
+        keys = sorted(value, key=utf16_units)
+        return "{" + ",".join(f"{text_of(key)}:{canonical_json(value[key])}" for key in keys) + "}"
     if isinstance(value, list):
         return "[" + ",".join(map(canonical_json, value)) + "]"
     if isinstance(value, float):
@@ -136,8 +139,8 @@ def canonical_json(value: JsonValue) -> str:
 text_of: Callable[[object], str] = json.JSONEncoder(ensure_ascii=False).encode
 
 
-def utf16_units(field: tuple[str, JsonValue]) -> bytes:
-    return field[0].encode("utf-16-be", "surrogatepass")
+def utf16_units(key: str) -> bytes:
+    return key.encode("utf-16-be", "surrogatepass")
 
 
 def number_text(value: float) -> str:
