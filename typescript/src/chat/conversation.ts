@@ -35,7 +35,9 @@ export interface ConversationOptions {
  * Throws `InvalidLimitError` and `BudgetExceededError`.
  */
 export class Conversation {
-  readonly engine: Engine;
+  /** What answers; another may take its place between two questions. The limits stay. */
+  engine: Engine;
+  /** The tools that go with every question. */
   readonly tools: readonly JsonObject[];
   readonly #maxTurns: number | null;
   readonly #trimTo: number | null;

@@ -73,10 +73,11 @@ export class Exchange {
   readonly #dropped: Message[];
   readonly #promptEstimate: number;
 
-  constructor(memory: MemoryManager, entry: ModelEntry, { content, images = [] }: Question) {
+  constructor(memory: MemoryManager, entry: ModelEntry, question: Question) {
     this.memory = memory;
     this.#entry = entry;
     this.#splitter = new ThinkingSplitter({ opensThinking: entry.opensThinking });
+    const { content, images = [] } = question;
     this.#dropped = content === null ? [] : memory.addUserMessage(content, { images });
     const { max_tokens: budget, tokens } = memory.explain();
     if (budget !== null && tokens > budget) throw new BudgetExceededError(tokens, budget);

@@ -10,7 +10,7 @@ import { InvalidModelFileError, quote, UnknownModelError } from "../core/errors.
 import type { JsonObject } from "../core/values.ts";
 import { copyJson, isObject } from "../core/values.ts";
 import type { ModelEntry } from "./settings.ts";
-import { makeEntry, readHost, readSetting, SETTINGS } from "./settings.ts";
+import { isSetting, makeEntry, readHost, readSetting } from "./settings.ts";
 
 /** Qwen3 in the sizes of Ollama's library that a laptop (small) and a desktop (large) can run. */
 const BUILT_IN: JsonObject = {
@@ -65,7 +65,7 @@ export class Models {
     this.#settings.set(path, handed);
     if ("model" in table) this.#entries.set(path, makeEntry(path, settings, { host: this.#host }));
     for (const [name, value] of Object.entries(table)) {
-      if (!SETTINGS.has(name)) {
+      if (!isSetting(name)) {
         this.#walk(path ? `${path}/${name}` : name, value as JsonObject, handed);
       }
     }
@@ -102,7 +102,7 @@ function readTable(file: string, path: string, value: unknown): JsonObject {
   }
   return Object.fromEntries(
     Object.entries(value).map(([name, item]) => {
-      if (SETTINGS.has(name) || !isObject(item)) {
+      if (isSetting(name) || !isObject(item)) {
         return [name, readSetting(file, path, name, item)];
       }
       const where = path ? `${path}/${name}` : name;
@@ -126,6 +126,6 @@ function layOver(below: JsonObject, above: JsonObject): JsonObject {
 
 /** Return the settings that hold in `table`; `options` are handed down one by one. */
 function handDown(inherited: JsonObject, table: JsonObject): JsonObject {
-  const own = Object.entries(table).filter(([name]) => SETTINGS.has(name));
+  const own = Object.entries(table).filter(([name]) => isSetting(name));
   return layOver(inherited, Object.fromEntries(own));
 }

@@ -18,12 +18,9 @@ import type { Question, Reply } from "./exchange.ts";
 export interface AskOptions {
   images?: readonly string[] | undefined;
   format?: JsonValue | undefined;
+  onThinking?: ((piece: string) => void) | undefined;
   /** Interrupts the answer, closes the connection, and throws its reason to the reader. */
   signal?: AbortSignal | undefined;
-}
-
-export interface ChatStreamOptions extends AskOptions {
-  onThinking?: ((piece: string) => void) | undefined;
 }
 
 /** A chat; see `Conversation` for what it takes. */
@@ -49,7 +46,7 @@ export class Chat extends Conversation {
    */
   stream(
     content: string | null,
-    { images, format, onThinking, signal }: ChatStreamOptions = {},
+    { images, format, onThinking, signal }: AskOptions = {},
   ): ChatStream {
     const question = { content, images, format, onThinking };
     return new ChatStream(

@@ -102,6 +102,11 @@ export function half(maxTurns: number | null): number | null {
   return maxTurns === null ? null : Math.floor((maxTurns + 1) / 2);
 }
 
+/** Whether a model file may use `name` for a setting; any other name is a table's. */
+export function isSetting(name: string): boolean {
+  return SETTINGS.has(name);
+}
+
 /**
  * Return the checked value of one setting, or throw `InvalidModelFileError`.
  *
@@ -184,7 +189,7 @@ function isOption(value: unknown): boolean {
   return ["boolean", "string"].includes(typeof value) || Number.isFinite(value);
 }
 
-export const SETTINGS: ReadonlyMap<string, readonly [Check, string]> = new Map([
+const SETTINGS: ReadonlyMap<string, readonly [Check, string]> = new Map([
   ["model", [text, "a model's name"]],
   ["engine", [oneOf("ollama"), '"ollama"']],
   ["host", [host, "an http or https address, such as http://127.0.0.1:11434"]],

@@ -13,7 +13,7 @@ from typing import cast
 
 from ..core.errors import InvalidModelFileError, UnknownModelError, quote
 from ..core.values import JsonObject, JsonValue, copy_json
-from .settings import SETTINGS, ModelEntry, make_entry, read_host, read_setting
+from .settings import ModelEntry, is_setting, make_entry, read_host, read_setting
 
 __all__ = ["Models", "read_models"]
 
@@ -68,7 +68,7 @@ class Models:
         if "model" in table:
             self._entries[path] = make_entry(path, settings, host=self._host)
         for name, value in table.items():
-            if name not in SETTINGS:
+            if not is_setting(name):
                 below = cast("JsonObject", value)
                 self._walk(f"{path}/{name}" if path else name, below, self._settings[path])
 
@@ -100,7 +100,7 @@ def read_table(file: str, path: str, value: object) -> JsonObject:
         raise InvalidModelFileError(file, path, f"must be a table, not {quote(value)}")
     table: JsonObject = {}
     for name, item in cast("Mapping[str, object]", value).items():
-        if name in SETTINGS or not isinstance(item, Mapping):
+        if is_setting(name) or not isinstance(item, Mapping):
             table[name] = read_setting(file, path, name, item)
             continue
         where = f"{path}/{name}" if path else name
@@ -124,5 +124,5 @@ def lay_over(below: JsonObject, above: JsonObject) -> JsonObject:
 
 def hand_down(inherited: JsonObject, table: JsonObject) -> JsonObject:
     """Return the settings that hold in `table`; `options` are handed down one by one."""
-    own: dict[str, JsonValue] = {name: table[name] for name in table if name in SETTINGS}
+    own: dict[str, JsonValue] = {name: table[name] for name in table if is_setting(name)}
     return lay_over(inherited, own)

@@ -42,9 +42,11 @@ class Chat(Conversation[Engine]):
         *,
         images: Sequence[str] | None = None,
         format: JsonValue = None,  # noqa: A002 - Ollama's own name for it
+        on_thinking: Callable[[str], object] | None = None,
     ) -> Reply:
         """Ask, wait for the whole answer and return it; `stream` says the rest."""
-        return self.stream(content, images=images, format=format).read()
+        stream = self.stream(content, images=images, format=format, on_thinking=on_thinking)
+        return stream.read()
 
     def stream(
         self,
@@ -169,9 +171,11 @@ class AsyncChat(Conversation[AsyncEngine]):
         *,
         images: Sequence[str] | None = None,
         format: JsonValue = None,  # noqa: A002
+        on_thinking: Callable[[str], object] | None = None,
     ) -> Reply:
         """See `Chat.ask`."""
-        return await self.stream(content, images=images, format=format).read()
+        stream = self.stream(content, images=images, format=format, on_thinking=on_thinking)
+        return await stream.read()
 
     def stream(
         self,

@@ -11,7 +11,7 @@ from typing import Literal, cast
 from ..core.errors import InvalidModelFileError, quote
 from ..core.values import JsonObject, JsonValue, whole_number
 
-__all__ = ["SETTINGS", "ModelEntry", "Think", "half", "make_entry", "read_host", "read_setting"]
+__all__ = ["ModelEntry", "Think", "half", "is_setting", "make_entry", "read_host", "read_setting"]
 
 Think = bool | Literal["low", "medium", "high"] | None
 """Whether a model thinks before it answers, or how much; None leaves it to the server."""
@@ -96,6 +96,11 @@ def make_entry(path: str, settings: JsonObject, *, host: str = DEFAULT_HOST) -> 
 def half(max_turns: int | None) -> int | None:
     """Return `trim_to` for `max_turns`, so that the prompt's front stands still between trims."""
     return None if max_turns is None else (max_turns + 1) // 2
+
+
+def is_setting(name: str) -> bool:
+    """Whether a model file may use `name` for a setting; any other name is a table's."""
+    return name in SETTINGS
 
 
 def read_setting(file: str, path: str, name: str, value: object) -> JsonValue:

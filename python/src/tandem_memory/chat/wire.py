@@ -23,7 +23,7 @@ from ..core.errors import (
 )
 from ..core.messages import Message, ToolCall
 from ..core.tokens import estimate_tokens
-from ..core.values import JsonObject, JsonValue
+from ..core.values import JsonObject, JsonValue, whole_number
 from .settings import ModelEntry
 
 __all__ = ["Delta", "Durations", "Ending", "ReplyReader", "chat_request", "server_error"]
@@ -130,7 +130,7 @@ class ReplyReader:
 
     def _read(self, line: bytes) -> Delta:
         try:
-            fields: object = json.loads(line)
+            fields: object = json.loads(line.decode(errors="replace"))
         except (ValueError, RecursionError) as error:
             raise self.broken_off() from error
         if not isinstance(fields, dict):
@@ -159,19 +159,15 @@ def read_ending(reply: JsonObject) -> Ending:
     reason = reply.get("done_reason")
     return Ending(
         done_reason=reason if isinstance(reason, str) else None,
-        prompt_tokens=read_count(reply.get("prompt_eval_count")),
-        reply_tokens=read_count(reply.get("eval_count")),
+        prompt_tokens=whole_number(reply.get("prompt_eval_count")),
+        reply_tokens=whole_number(reply.get("eval_count")),
         durations=Durations(
-            total=read_count(reply.get("total_duration")),
-            load=read_count(reply.get("load_duration")),
-            prompt=read_count(reply.get("prompt_eval_duration")),
-            reply=read_count(reply.get("eval_duration")),
+            total=whole_number(reply.get("total_duration")),
+            load=whole_number(reply.get("load_duration")),
+            prompt=whole_number(reply.get("prompt_eval_duration")),
+            reply=whole_number(reply.get("eval_duration")),
         ),
     )
-
-
-def read_count(value: JsonValue) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 MISSING = re.compile("model .*not found", re.IGNORECASE | re.ASCII | re.DOTALL)

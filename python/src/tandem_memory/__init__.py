@@ -1,0 +1,171 @@
+"""Tandem Memory: conversation memory for chat with local models.
+
+`MemoryManager` keeps what a model is to see; `Chat` asks a model and remembers its answers. The
+TypeScript package of the same name does the same, file for file.
+
+    from tandem_memory import Chat, load_models
+
+    chat = Chat(load_models().find("local/chat/small"), system_prompt="Be kind.")
+    print(chat.ask("My cat is called Flora.").content)
+"""
+
+from importlib import import_module
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from .core import (
+    IMAGE_TOKENS,
+    BudgetExceededError,
+    ContextTruncatedError,
+    CountTokens,
+    ExplainedPart,
+    Explanation,
+    InvalidDocumentError,
+    InvalidIdError,
+    InvalidLimitError,
+    InvalidMessageError,
+    InvalidModelFileError,
+    InvalidSnapshotError,
+    InvalidTokenCountError,
+    JsonObject,
+    JsonValue,
+    MemoryManager,
+    Message,
+    ModelNotFoundError,
+    NoAnswerError,
+    NotAStoreError,
+    ReplyBrokenOffError,
+    Role,
+    ServerFailedError,
+    ServerUnreachableError,
+    SessionBusyError,
+    SessionExistsError,
+    SessionNotFoundError,
+    Snapshot,
+    StoreDamagedError,
+    StoreFullError,
+    StoreTooNewError,
+    StoreUnavailableError,
+    TandemError,
+    ThinkingSplitter,
+    Thought,
+    ToolCall,
+    ToolCallNotFoundError,
+    ToolFunction,
+    UnknownModelError,
+    UnsupportedCapabilityError,
+    Window,
+    estimate_text,
+    estimate_tokens,
+    estimate_tools,
+    read_message,
+    split_thinking,
+    window,
+)
+
+if TYPE_CHECKING:
+    from .chat import (
+        AsyncChat,
+        AsyncChatStream,
+        AsyncEngine,
+        AsyncOllamaEngine,
+        Chat,
+        ChatStream,
+        Conversation,
+        Delta,
+        Durations,
+        Ending,
+        Engine,
+        ModelEntry,
+        ModelInfo,
+        Models,
+        OllamaEngine,
+        PullProgress,
+        Reply,
+        Think,
+        find_model_file,
+        load_models,
+        make_entry,
+        read_models,
+    )
+
+__all__ = [
+    "IMAGE_TOKENS",
+    "AsyncChat",
+    "AsyncChatStream",
+    "AsyncEngine",
+    "AsyncOllamaEngine",
+    "BudgetExceededError",
+    "Chat",
+    "ChatStream",
+    "ContextTruncatedError",
+    "Conversation",
+    "CountTokens",
+    "Delta",
+    "Durations",
+    "Ending",
+    "Engine",
+    "ExplainedPart",
+    "Explanation",
+    "InvalidDocumentError",
+    "InvalidIdError",
+    "InvalidLimitError",
+    "InvalidMessageError",
+    "InvalidModelFileError",
+    "InvalidSnapshotError",
+    "InvalidTokenCountError",
+    "JsonObject",
+    "JsonValue",
+    "MemoryManager",
+    "Message",
+    "ModelEntry",
+    "ModelInfo",
+    "ModelNotFoundError",
+    "Models",
+    "NoAnswerError",
+    "NotAStoreError",
+    "OllamaEngine",
+    "PullProgress",
+    "Reply",
+    "ReplyBrokenOffError",
+    "Role",
+    "ServerFailedError",
+    "ServerUnreachableError",
+    "SessionBusyError",
+    "SessionExistsError",
+    "SessionNotFoundError",
+    "Snapshot",
+    "StoreDamagedError",
+    "StoreFullError",
+    "StoreTooNewError",
+    "StoreUnavailableError",
+    "TandemError",
+    "Think",
+    "ThinkingSplitter",
+    "Thought",
+    "ToolCall",
+    "ToolCallNotFoundError",
+    "ToolFunction",
+    "UnknownModelError",
+    "UnsupportedCapabilityError",
+    "Window",
+    "estimate_text",
+    "estimate_tokens",
+    "estimate_tools",
+    "find_model_file",
+    "load_models",
+    "make_entry",
+    "read_message",
+    "read_models",
+    "split_thinking",
+    "window",
+]
+
+__version__ = version("tandem-memory")
+
+
+def __getattr__(name: str) -> object:
+    # The chat needs an HTTP client, which takes longer to load than all else together.
+    if name in __all__:
+        return getattr(import_module(".chat", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

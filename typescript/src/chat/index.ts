@@ -1,0 +1,15 @@
+/** Chat with memory: the tree of models, the engine that runs one, the conversation with it. */
+
+export type { ConversationOptions } from "./conversation.ts";
+export { Conversation } from "./conversation.ts";
+export type { Engine, ModelInfo, PullProgress, StreamOptions } from "./engine.ts";
+export { OllamaEngine } from "./engine.ts";
+export type { Reply } from "./exchange.ts";
+export type { ModelFileOptions } from "./modelfile.ts";
+export { findModelFile, loadModels } from "./modelfile.ts";
+export { Models, readModels } from "./models.ts";
+export type { AskOptions } from "./session.ts";
+export { Chat, ChatStream } from "./session.ts";
+export type { ModelEntry, Think } from "./settings.ts";
+export { makeEntry } from "./settings.ts";
+export type { Delta, Durations, Ending } from "./wire.ts";
