@@ -128,7 +128,7 @@ def python_surface() -> Surface:
         tree = ast.parse(file.read_text("utf-8"))
         if file.stem == "__init__":
             indexes[path.removesuffix("__init__").rstrip("/")] = sorted(_exports(tree) or [])
-        else:
+        elif file.stem != "__main__":  # what `python -m` runs; nothing imports it
             modules[path] = _python_module(tree)
     return Surface(modules, indexes)
 

@@ -38,6 +38,7 @@ __all__ = [
     "ToolCallNotFoundError",
     "UnknownModelError",
     "UnsupportedCapabilityError",
+    "quote",
 ]
 
 
