@@ -141,7 +141,7 @@ def test_answers_as_recorded(server: Server, id_: str) -> None:
         started = time.monotonic()
         server.send(REQUESTS["chat-answers-at-once"])
         assert server.recorder.last.status == 200
-        assert time.monotonic() - started < 10
+        assert time.monotonic() - started < 30
         return
     result = server.send(request)
     got = server.recorder.last

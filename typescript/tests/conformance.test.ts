@@ -131,7 +131,7 @@ describe.each(SERVERS)("$name", ({ url }) => {
       const started = performance.now();
       await server.send(FREE);
       expect(server.last.status).toBe(200);
-      expect(performance.now() - started).toBeLessThan(10_000);
+      expect(performance.now() - started).toBeLessThan(30_000);
       return;
     }
     const result = await server.send(request);

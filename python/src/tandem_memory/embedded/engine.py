@@ -80,7 +80,7 @@ class Finish:
         self.evaluated += timings["prompt_n"]
         self.prompt_ms += timings["prompt_ms"]
         self.answer_tokens += timings["predicted_n"]
-        if timings["predicted_n"] > 1:  # the first token belongs to the reading of the prompt
+        if self.answer_tokens > 1:  # the first token belongs to the reading of the prompt
             self.answer_ms += timings["predicted_ms"]
 
 
