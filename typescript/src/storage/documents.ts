@@ -173,9 +173,11 @@ function newTurn({ turn, status, removed, created_at }: TurnRow): TurnDocument {
   return { turn, status, removed, created_at, messages: [] };
 }
 
-function turnRow(turn: TurnDocument): TurnRow {
+/** Return a turn without its messages. */
+export function turnRow(turn: TurnDocument): TurnRow {
   const { turn: number, status, removed, created_at } = turn;
-  return { turn: number, status, removed, first_seq: firstSeq(turn), created_at };
+  const last_seq = turn.messages.at(-1)?.seq ?? 0;
+  return { turn: number, status, removed, first_seq: firstSeq(turn), last_seq, created_at };
 }
 
 function storedTurn({ turn, status, created_at, messages }: TurnDocument): StoredTurn {

@@ -1,5 +1,5 @@
 /**
- * What comes in from outside, checked: exported documents, and changes to a session.
+ * What comes in from outside, checked: exported documents, changes to a session, counts.
  *
  * A document is read strictly: a field too many is a fault as much as a missing one, since what is
  * not understood would be lost. Messages alone may have fields of their own.
@@ -8,6 +8,7 @@
 import {
   InvalidDocumentError,
   InvalidIdError,
+  InvalidLimitError,
   InvalidMessageError,
   quote,
 } from "../core/errors.ts";
@@ -85,6 +86,16 @@ export function readStored(value: unknown, path: string): Message {
     throw new InvalidMessageError(`${path}.role`, "not_allowed", hint);
   }
   return message;
+}
+
+/** Return how many are wanted, null being all, or throw `InvalidLimitError`. */
+export function readCount(name: string, value: unknown): number | null {
+  if (value === null) return null;
+  const whole = wholeNumber(value);
+  if (whole === null) {
+    throw new InvalidLimitError(name, value, "a whole number from 0 up, or null for all");
+  }
+  return whole;
 }
 
 const SESSION_FIELDS = [

@@ -11,11 +11,10 @@ import {
   sheetWindow,
   writeSheet,
 } from "./documents.ts";
-import type { Removed, Session, StoredMessage, StoredTurn } from "./records.ts";
+import type { Removed, Session, StoredMessage, StoredTurn, StoreOptions } from "./records.ts";
 import type { Rule, State } from "./rules.ts";
 import { noSession } from "./rules.ts";
 import type { Shelf } from "./shelf.ts";
-import type { StoreOptions } from "./store.ts";
 import { Store } from "./store.ts";
 
 /** Keeps sessions in this process's memory. */

@@ -75,6 +75,12 @@ export interface Removed {
   purge_pending: boolean;
 }
 
+/** Where a store takes its time (milliseconds since 1970) and the ids of new sessions from. */
+export interface StoreOptions {
+  clock?: (() => number) | undefined;
+  newId?: (() => string) | undefined;
+}
+
 /**
  * Return `value` as an id: any text but the empty one, never normalised, cut or folded.
  *

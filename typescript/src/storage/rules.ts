@@ -22,12 +22,13 @@ export interface Lease {
   readonly until: number;
 }
 
-/** A turn without its messages; `first_seq` is the sequence number of its first one. */
+/** A turn without its messages; it holds those from `first_seq` to `last_seq`. */
 export interface TurnRow {
   readonly turn: number;
   readonly status: Status;
   readonly removed: boolean;
   readonly first_seq: number;
+  readonly last_seq: number;
   readonly created_at: string;
 }
 
@@ -131,15 +132,10 @@ export function appendMessages(
     if (turn === null || message.role === "user") {
       if (turn?.status === "pending") turns.set(turn.turn, withStatus(turn, "failed"));
       number += 1;
-      turn = {
-        turn: number,
-        status: "complete",
-        removed: false,
-        first_seq: seq,
-        created_at: at,
-      };
-      turns.set(number, turn);
+      turn = newTurn(number, seq, at);
     }
+    turn = { ...turn, last_seq: seq };
+    turns.set(turn.turn, turn);
     rows.push([turn.turn, { seq, created_at: at, message }]);
   }
   if (turn !== null) turns.set(turn.turn, withStatus(turn, status));
@@ -236,6 +232,17 @@ function isPending({ last }: State): boolean {
 
 function failedTurns({ last }: State): TurnRow[] {
   return last ? [withStatus(last, "failed")] : [];
+}
+
+function newTurn(number: number, seq: number, at: string): TurnRow {
+  return {
+    turn: number,
+    status: "complete",
+    removed: false,
+    first_seq: seq,
+    last_seq: seq,
+    created_at: at,
+  };
 }
 
 function withStatus(turn: TurnRow, status: Status): TurnRow {

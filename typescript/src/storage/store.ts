@@ -5,13 +5,19 @@
  * the next is its shelf: where the rows are, and how a change to them is made all at once.
  */
 
-import { InvalidLimitError } from "../core/errors.ts";
 import type { Message } from "../core/messages.ts";
 import { readMessage } from "../core/messages.ts";
 import type { JsonObject } from "../core/values.ts";
-import { canonicalJson, wholeNumber } from "../core/values.ts";
+import { canonicalJson } from "../core/values.ts";
 import type { Export } from "./exports.ts";
-import { readChanges, readExport, readStatus, readStored, writeExport } from "./exports.ts";
+import {
+  readChanges,
+  readCount,
+  readExport,
+  readStatus,
+  readStored,
+  writeExport,
+} from "./exports.ts";
 import type {
   OpenedSession,
   Removed,
@@ -19,6 +25,7 @@ import type {
   SessionChanges,
   Status,
   StoredTurn,
+  StoreOptions,
 } from "./records.ts";
 import { readId, systemClock } from "./records.ts";
 import type { Change, State } from "./rules.ts";
@@ -39,11 +46,6 @@ import type { Shelf } from "./shelf.ts";
 
 /** How long a lease runs unless it is prolonged; a heartbeat every third of it is enough. */
 export const LEASE_MILLISECONDS = 30_000;
-
-export interface StoreOptions {
-  clock?: (() => number) | undefined;
-  newId?: (() => string) | undefined;
-}
 
 export interface HolderOptions {
   holder?: string | undefined;
@@ -297,13 +299,4 @@ function textOf(message: Message): string {
 
 function readIds(userId: unknown, sessionId: unknown): [string, string] {
   return [readId("user_id", userId), readId("session_id", sessionId)];
-}
-
-function readCount(name: string, value: unknown): number | null {
-  if (value === null) return null;
-  const whole = wholeNumber(value);
-  if (whole === null) {
-    throw new InvalidLimitError(name, value, "a whole number from 0 up, or null for all");
-  }
-  return whole;
 }

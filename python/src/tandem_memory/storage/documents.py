@@ -25,6 +25,7 @@ __all__ = [
     "sheet_state",
     "sheet_turns",
     "sheet_window",
+    "turn_row",
     "write_sheet",
 ]
 
@@ -194,11 +195,13 @@ def new_turn(row: TurnRow) -> TurnDocument:
 
 
 def turn_row(turn: TurnDocument) -> TurnRow:
+    """Return a turn without its messages."""
     return {
         "turn": turn["turn"],
         "status": turn["status"],
         "removed": turn["removed"],
         "first_seq": first_seq(turn),
+        "last_seq": turn["messages"][-1]["seq"],
         "created_at": turn["created_at"],
     }
 

@@ -1,4 +1,4 @@
-"""What comes in from outside, checked: exported documents, and changes to a session.
+"""What comes in from outside, checked: exported documents, changes to a session, counts.
 
 A document is read strictly: a field too many is a fault as much as a missing one, since what is
 not understood would be lost. Messages alone may have fields of their own.
@@ -9,7 +9,13 @@ from __future__ import annotations
 import re
 from typing import Literal, TypedDict, cast
 
-from ..core.errors import InvalidDocumentError, InvalidIdError, InvalidMessageError, quote
+from ..core.errors import (
+    InvalidDocumentError,
+    InvalidIdError,
+    InvalidLimitError,
+    InvalidMessageError,
+    quote,
+)
 from ..core.messages import Message, read_message
 from ..core.values import JsonObject, read_json, well_formed, whole_number
 from .documents import MessageDocument, SessionDocument, TurnDocument
@@ -18,6 +24,7 @@ from .records import Ranges, SessionChanges, Status, read_id
 __all__ = [
     "Export",
     "read_changes",
+    "read_count",
     "read_export",
     "read_status",
     "read_stored",
@@ -94,6 +101,16 @@ def read_stored(value: object, path: str) -> Message:
         hint = "is system; there is one system message, set by the system prompt"
         raise InvalidMessageError(f"{path}.role", "not_allowed", hint)
     return message
+
+
+def read_count(name: str, value: object) -> int | None:
+    """Return how many are wanted, None being all, or raise `InvalidLimitError`."""
+    if value is None:
+        return None
+    whole = whole_number(value)
+    if whole is None:
+        raise InvalidLimitError(name, value, "a whole number from 0 up, or None for all")
+    return whole
 
 
 def read_session(value: object, path: str) -> SessionDocument:

@@ -57,12 +57,13 @@ class Lease(TypedDict):
 
 
 class TurnRow(TypedDict):
-    """A turn without its messages; `first_seq` is the sequence number of its first one."""
+    """A turn without its messages; it holds those from `first_seq` to `last_seq`."""
 
     turn: int
     status: Status
     removed: bool
     first_seq: int
+    last_seq: int
     created_at: str
 
 
@@ -152,7 +153,7 @@ def append_messages(
     """
     session = require_writable(state, holder, now)
     seq, number, at = session["last_seq"], session["last_turn"], timestamp(now)
-    turn: TurnRow | None = state.last if state.last and not state.last["removed"] else None
+    turn = state.last if state.last and not state.last["removed"] else None
     turns: dict[int, TurnRow] = {}
     rows: list[tuple[int, StoredMessage]] = []
     for message in messages:
@@ -161,14 +162,10 @@ def append_messages(
             if turn and turn["status"] == "pending":
                 turns[turn["turn"]] = with_status(turn, "failed")
             number += 1
-            turn = {
-                "turn": number,
-                "status": "complete",
-                "removed": False,
-                "first_seq": seq,
-                "created_at": at,
-            }
-            turns[number] = turn
+            turn = new_turn(number, seq, at)
+        turn = turn.copy()
+        turn["last_seq"] = seq
+        turns[turn["turn"]] = turn
         rows.append((turn["turn"], {"seq": seq, "created_at": at, "message": message}))
     if turn is not None:
         turns[turn["turn"]] = with_status(turn, status)
@@ -253,6 +250,17 @@ def is_pending(state: State) -> bool:
 
 def failed_turns(state: State) -> list[TurnRow]:
     return [with_status(state.last, "failed")] if state.last else []
+
+
+def new_turn(number: int, seq: int, at: str) -> TurnRow:
+    return {
+        "turn": number,
+        "status": "complete",
+        "removed": False,
+        "first_seq": seq,
+        "last_seq": seq,
+        "created_at": at,
+    }
 
 
 def with_status(turn: TurnRow, status: Status) -> TurnRow:

@@ -12,10 +12,17 @@ from functools import partial
 from types import TracebackType
 from typing import Self, cast
 
-from ..core.errors import InvalidLimitError
 from ..core.messages import Message, read_message
-from ..core.values import JsonObject, canonical_json, whole_number
-from .exports import Export, read_changes, read_export, read_status, read_stored, write_export
+from ..core.values import JsonObject, canonical_json
+from .exports import (
+    Export,
+    read_changes,
+    read_count,
+    read_export,
+    read_status,
+    read_stored,
+    write_export,
+)
 from .records import (
     OpenedSession,
     Removed,
@@ -250,12 +257,3 @@ def text_of(message: Message) -> str:
 
 def read_ids(user_id: object, session_id: object) -> tuple[str, str]:
     return read_id("user_id", user_id), read_id("session_id", session_id)
-
-
-def read_count(name: str, value: object) -> int | None:
-    if value is None:
-        return None
-    whole = whole_number(value)
-    if whole is None:
-        raise InvalidLimitError(name, value, "a whole number from 0 up, or None for all")
-    return whole

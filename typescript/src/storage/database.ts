@@ -1,0 +1,203 @@
+/**
+ * One SQLite file: how it comes to be, is opened, written to, and rid of what was removed.
+ *
+ * Both languages set the same pragmas, since their defaults differ: a write-ahead log,
+ * `synchronous` FULL (a chat turn can pay for one fsync), foreign keys, a bounded wait for a lock,
+ * and zeros over whatever is deleted.
+ */
+
+import { randomUUID } from "node:crypto";
+import { existsSync, linkSync, mkdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import type { SQLInputValue, SQLOutputValue, StatementSync } from "node:sqlite";
+import { DatabaseSync } from "node:sqlite";
+import {
+  NotAStoreError,
+  StoreDamagedError,
+  StoreFullError,
+  StoreUnavailableError,
+  TandemError,
+} from "../core/errors.ts";
+import { migrate } from "./migrations.ts";
+
+/** What the file's header says that it is, to `file` and to us: `TnMm`. */
+export const APPLICATION_ID = 0x546e4d6d;
+
+/** How long a writer waits for another one's transaction; theirs are short. */
+export const BUSY_MILLISECONDS = 10_000;
+
+const PURGE_MILLISECONDS = 1_000;
+
+// SQLite's result codes (sqlite.org/rescode.html); the extended ones hold the others in 8 bits.
+const DAMAGED = [11, 26]; // SQLITE_CORRUPT, SQLITE_NOTADB
+// SQLITE_FULL; and what a quota refuses, or a full disk to the log's index: SQLITE_IOERR_WRITE,
+// SQLITE_IOERR_FSYNC, SQLITE_IOERR_SHMSIZE.
+const FULL = [13, 778, 1034, 4874];
+
+export type Row = SQLOutputValue[];
+
+/** An open file. Nothing in a call waits for another, so no transaction comes between its steps. */
+export class Database {
+  readonly #path: string;
+  readonly #connection: DatabaseSync;
+  readonly #statements = new Map<string, StatementSync>();
+
+  constructor(path: string, appliedAt: string) {
+    this.#path = resolve(path);
+    this.#connection = namingErrors(this.#path, () => {
+      if (!existsSync(this.#path)) create(this.#path, appliedAt);
+      return connect(this.#path, appliedAt);
+    });
+    if (this.rows("SELECT pending FROM purges")[0]?.[0] !== 0) this.purge();
+  }
+
+  /** Run `body` as one transaction; if it throws, nothing of it happened. */
+  transaction<Result>(kind: "DEFERRED" | "IMMEDIATE", body: () => Result): Result {
+    return namingErrors(this.#path, () => {
+      this.#connection.exec(`BEGIN ${kind}`);
+      try {
+        const result = body();
+        this.#connection.exec("COMMIT");
+        return result;
+      } catch (error) {
+        // Where the disk was full, SQLite has rolled back by itself.
+        if (this.#connection.isTransaction) this.#connection.exec("ROLLBACK");
+        throw error;
+      }
+    });
+  }
+
+  /** Run a statement and return its rows, each a list. */
+  rows(sql: string, ...values: SQLInputValue[]): Row[] {
+    return this.#prepare(sql)
+      .all(...values)
+      .map(Object.values);
+  }
+
+  /** Run a statement that writes; returns the row id of what it inserted. */
+  run(sql: string, ...values: SQLInputValue[]): number {
+    return Number(this.#prepare(sql).run(...values).lastInsertRowid);
+  }
+
+  /**
+   * Take the bytes of what was removed out of the file and its log.
+   *
+   * `secure_delete` has put zeros over them where they were last, but not over the copies that
+   * SQLite leaves behind when it moves rows between pages; VACUUM writes the file anew without
+   * those, and the log is cut to nothing. Returns whether that is still pending, since somebody
+   * else was at the file; the next open does it then.
+   */
+  purge(): boolean {
+    try {
+      this.#connection.exec(`PRAGMA busy_timeout = ${PURGE_MILLISECONDS}`);
+      this.#connection.exec("VACUUM");
+      const busy = this.rows("PRAGMA wal_checkpoint(TRUNCATE)")[0]?.[0] !== 0;
+      if (!busy) this.#connection.exec("UPDATE purges SET pending = 0");
+      return busy;
+    } catch (error) {
+      if (errorCode(error) === null) throw error;
+      return true;
+    } finally {
+      this.#connection.exec(`PRAGMA busy_timeout = ${BUSY_MILLISECONDS}`);
+    }
+  }
+
+  /** Close the file. */
+  close(): void {
+    this.#statements.clear();
+    if (this.#connection.isOpen) this.#connection.close();
+  }
+
+  #prepare(sql: string): StatementSync {
+    let statement = this.#statements.get(sql);
+    if (!statement) {
+      statement = this.#connection.prepare(sql);
+      this.#statements.set(sql, statement);
+    }
+    return statement;
+  }
+}
+
+/** Make the file all at once, under another name first: so an empty one is never ours. */
+function create(path: string, appliedAt: string): void {
+  mkdirSync(dirname(path), { recursive: true });
+  const draft = `${path}.${randomUUID()}.new`;
+  try {
+    const connection = new DatabaseSync(draft);
+    try {
+      connection.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
+      connection.exec("PRAGMA journal_mode = WAL");
+      migrate(connection, path, appliedAt);
+    } finally {
+      connection.close();
+    }
+    publish(draft, path);
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
+/** Give a draft its name, unless another process has made that file meanwhile. */
+function publish(draft: string, path: string): void {
+  try {
+    linkSync(draft, path);
+  } catch (error) {
+    if (systemCode(error) === "EEXIST") return;
+    renameSync(draft, path); // a file system without links
+  }
+}
+
+/** Open the file if it is a store and in order; one that is not is left as it is. */
+function connect(path: string, appliedAt: string): DatabaseSync {
+  if (statSync(path).size === 0) throw new StoreDamagedError(path, "it is empty");
+  const connection = new DatabaseSync(path);
+  try {
+    connection.exec(`PRAGMA busy_timeout = ${BUSY_MILLISECONDS}`);
+    requireStore(connection, path);
+    connection.exec("PRAGMA journal_mode = WAL");
+    connection.exec("PRAGMA synchronous = FULL");
+    connection.exec("PRAGMA foreign_keys = ON");
+    connection.exec("PRAGMA secure_delete = ON");
+    migrate(connection, path, appliedAt);
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+  return connection;
+}
+
+function requireStore(connection: DatabaseSync, path: string): void {
+  const id = connection.prepare("PRAGMA application_id").get()?.application_id;
+  if (id !== APPLICATION_ID) throw new NotAStoreError(path);
+}
+
+/** Give what SQLite, the system or a reader of JSON throws in `body` a name of ours. */
+function namingErrors<Result>(path: string, body: () => Result): Result {
+  try {
+    return body();
+  } catch (error) {
+    if (error instanceof TandemError || !(error instanceof Error)) throw error;
+    const code = errorCode(error);
+    if (code !== null && DAMAGED.includes(code & 0xff)) {
+      throw new StoreDamagedError(path, error.message);
+    }
+    if (error instanceof SyntaxError) {
+      throw new StoreDamagedError(path, `a row holds no JSON: ${error.message}`);
+    }
+    if (code !== null ? FULL.includes(code) : systemCode(error) === "ENOSPC") {
+      throw new StoreFullError(path);
+    }
+    if (code === null && systemCode(error) === null) throw error;
+    throw new StoreUnavailableError(path, error.message);
+  }
+}
+
+/** SQLite's result code of an error that came from it. */
+function errorCode(error: unknown): number | null {
+  const isIts = error instanceof Error && "errcode" in error && typeof error.errcode === "number";
+  return isIts ? Number(error.errcode) : null;
+}
+
+function systemCode(error: unknown): string | null {
+  return error instanceof Error && "code" in error ? String(error.code) : null;
+}
