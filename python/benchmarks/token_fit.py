@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
 from scipy.optimize import lsq_linear
-from token_corpus import Sample
+from token_corpus import CYRILLIC, LATIN, Sample
 
 from tandem_memory.core import tokens
 
@@ -20,7 +21,17 @@ __all__ = ["fit"]
 
 COMMON = 240  # Han characters
 PER_SOURCE = 80  # messages that a source counts for at most: variety matters more than mass
-WEIGHTS = {"English": 6, "code": 6} | dict.fromkeys(["Chinese", "Japanese", "Korean", "Russian"], 2)
+WEIGHTS = {
+    "English": 4,
+    "code": 4,
+    "random ids": 2,
+    "Russian": 4,
+    "Turkish": 2,
+    LATIN: 3,
+    CYRILLIC: 2,
+}
+"""The kinds without a script of their own pull at the same entries; these pull harder."""
+
 UNDER = 1.5  # an estimate that is too low weighs more: it may overflow a context
 RIDGE = 0.1  # how strongly entries that few texts use are drawn to a cost by UTF-8 length
 
@@ -63,14 +74,19 @@ def used(text: str, rows: int) -> np.ndarray:
     """Return how often `text` uses each entry: the rows' five costs, then the letter pairs."""
     entries = np.zeros(rows * 5 + 26 * 26)
     classes = [tokens.LINE_END, *(tokens.CLASSES[min(ord(char), 0x1FFFF)] for char in text)]
-    for (before, number), times in Counter(pairwise(classes)).items():
-        first, second = tokens.row_of(before), tokens.row_of(number)
-        pair = tokens.is_pair(before, number)
-        column = 0 if pair or first is second else 1 + tokens.KINDS.index(first.kind)
-        entries[tokens.ROWS.index(second) * 5 + column] += times
-        if pair:
-            entries[rows * 5 + before % 26 * 26 + number % 26] += times
+    for pair, times in Counter(pairwise(classes)).items():
+        for entry in entries_of(*pair):
+            entries[entry] += times
     return entries
+
+
+@cache
+def entries_of(before: int, number: int) -> list[int]:
+    first, second = tokens.row_of(before), tokens.row_of(number)
+    row = tokens.ROWS.index(second) * 5
+    if tokens.is_pair(before, number):
+        return [row, len(tokens.ROWS) * 5 + before % 26 * 26 + number % 26]
+    return [row if first is second else row + 1 + tokens.KINDS.index(first.kind)]
 
 
 def weights(samples: Sequence[Sample]) -> np.ndarray:
@@ -91,7 +107,7 @@ def bounds() -> tuple[np.ndarray, np.ndarray]:
         first = int(row.spans[0].partition("-")[0], 16) if row.spans else 0x2FFF
         size = len(chr(first).encode("utf-8", "surrogatepass"))
         prior = [(0.5, 0.8, 1.5, 2.5)[size - 1]] * 5 + prior
-        most = [(2.0, 2.5, 3.0, 4.0)[size - 1]] * 5 + most
+        most = [(2.0, 4.0, 4.0, 4.0)[size - 1]] * 5 + most
     prior[0], most[0] = 0, 1e-9  # a small letter after a letter: the pair's cost alone
     return np.array(prior), np.array(most)
 
@@ -103,7 +119,7 @@ def solve(
     relative = uses / true[:, None]
     scale = weight
     costs = prior
-    for _ in range(6):
+    for _ in range(5):
         normal = (relative.T * scale) @ relative + RIDGE * np.eye(len(prior))
         factor = np.linalg.cholesky(normal)
         target = np.linalg.solve(factor, relative.T @ scale + RIDGE * prior)
