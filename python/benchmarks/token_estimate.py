@@ -5,9 +5,9 @@
     python benchmarks/token_estimate.py --fit        the tables of core/tokens, to be pasted into
                                                      both languages (needs numpy and scipy)
 
-It needs this package installed, and `pip`, `npm` and Node 22.18 or later on the path. The texts come from
-`token_corpus.py`; the exact counts from typescript/benchmarks/token-estimate.ts, which also gives
-the TypeScript's estimates: they must be the Python's.
+It needs this package installed, and `pip`, `npm` and Node 22.18 or later on the path. The texts
+come from `token_corpus.py`; the exact counts from typescript/benchmarks/token-estimate.ts, which
+also gives the TypeScript's estimates: they must be the Python's.
 """
 
 from __future__ import annotations
