@@ -1,5 +1,6 @@
 /** The command line: which command, with which options. */
 
+import { readHost } from "../chat/settings.ts";
 import { quote } from "../core/errors.ts";
 import { wellFormed } from "../core/values.ts";
 
@@ -38,6 +39,17 @@ const SWITCHES: ReadonlyMap<string, readonly [string, boolean]> = new Map([
   ["--no-think", ["think", false]],
   ["--show-thinking", ["shown", true]],
   ["--think", ["think", true]],
+]);
+
+const ALLOWED: Record<string, string> = {
+  "--host": "an address such as http://127.0.0.1:11434",
+  "--max-turns": "a whole number from 0 up",
+};
+
+/** How the value of an option is read; null is one that it can't have. */
+const READERS: ReadonlyMap<string, (value: string) => unknown> = new Map([
+  ["--host", readHost as (value: string) => unknown],
+  ["--max-turns", readWhole],
 ]);
 
 /**
@@ -120,11 +132,14 @@ function parseOptions(
       // A word that looks like an option is one that was forgotten to be given its value.
       if (value === undefined && !words[i + 1]?.startsWith("--")) value = words[++i];
       if (value === undefined) return `${name} needs a value; ${hint}`;
-      if (name === "--max-turns" && !/^[0-9]{1,9}$/.test(value)) {
-        return `--max-turns is ${quote(value)}; it must be a whole number from 0 up`;
-      }
-      fields[field] = name === "--max-turns" ? Number(value) : value;
+      const read = READERS.has(name) ? READERS.get(name)?.(value) : value;
+      if (read === null) return `${name} is ${quote(value)}; it must be ${ALLOWED[name]}`;
+      fields[field] = read;
     }
   }
   return { ...NOTHING, command, ...fields };
+}
+
+function readWhole(value: string): number | null {
+  return /^[0-9]{1,9}$/.test(value) ? Number(value) : null;
 }

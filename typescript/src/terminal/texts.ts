@@ -33,7 +33,7 @@ Options:
 
 In the chat, /help lists what else can be typed. Ctrl-C stops an answer, Ctrl-D leaves.
 Piped input works too: echo "Hello" | tandem-memory chat
-The exit code is 0, 1 if a question got no whole answer, and 2 for a wrong option.
+The exit code is 0; from a pipe 1 where a line failed; 2 where an option is wrong.
 `,
   models: `tandem-memory models: list the model entries, and which are installed.
 
@@ -58,12 +58,14 @@ Options:
 `,
 };
 
-export const BANNER = "Tandem Memory: {model}. /help lists the commands, /bye or Ctrl-D leaves.";
+export const BANNER = "Type a message; /help lists what else can be typed, /bye or Ctrl-D leaves.";
+
+export const PROMPT = "> ";
 
 export const CHAT_HELP = `/bye            leave (so does Ctrl-D)
 /clear          forget the conversation; the system prompt stays
 /undo           forget the last question and its answer
-/retry          ask the question again that got no whole answer
+/retry          ask the question again that failed
 /context        show what the model sees, what was dropped and why
 /model [PATH]   show the model, or go on with another one
 /think on|off   let the model think before it answers, or not
@@ -74,14 +76,15 @@ Ctrl-C          stop the answer; what came is kept
 
 /** One line each: what a command did, or what can be done now. */
 export const HINTS = {
+  cutOff: "The answer was cut off: it had reached the most tokens that it may have.",
   cleared: "The conversation is forgotten.",
   leave: "To leave, type /bye or press Ctrl-D.",
-  noFailure: "There is nothing to ask again: the last question was answered.",
+  noFailure: "There is nothing to ask again: no question has failed.",
   nothingToUndo: "There is nothing to undo.",
   pullStopped: "Stopped; what was fetched is kept, and the next pull goes on from there.",
-  retry: "The question is kept; /retry asks it again.",
+  retry: "the question is kept; /retry asks it again",
   stopped: "Stopped; what came is kept.",
-  stoppedEarly: "Stopped before an answer came.",
+  stoppedEarly: "Stopped before an answer came",
   thinkOff: "The model answers without thinking.",
   thinkOn: "The model thinks before it answers.",
   thinkUnset: "The model decides for itself whether it thinks.",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from ..chat.settings import read_host
 from ..core.errors import quote
 from ..core.values import well_formed
 
@@ -43,6 +44,12 @@ SWITCHES = {
     "--think": ("think", True),
 }
 """The field that each other option sets, and to what."""
+
+
+ALLOWED = {
+    "--host": "an address such as http://127.0.0.1:11434",
+    "--max-turns": "a whole number from 0 up",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,10 +111,16 @@ def parse_options(command: str, words: list[str]) -> Arguments | str:
                 equals, value = "=", words.pop(0)
             if not equals:
                 return f"{name} needs a value; {hint}"
-            if name == "--max-turns":
-                if not (value.isascii() and value.isdigit() and len(value) < 10):
-                    return f"--max-turns is {quote(value)}; it must be a whole number from 0 up"
-                fields["turns"] = int(value)
-            else:
-                fields[VALUES[name]] = value
+            read = READERS.get(name, str)(value)
+            if read is None:
+                return f"{name} is {quote(value)}; it must be {ALLOWED[name]}"
+            fields[VALUES[name]] = read
     return replace(Arguments(command=command), **fields)
+
+
+def read_whole(value: str) -> int | None:
+    return int(value) if value.isascii() and value.isdigit() and len(value) < 10 else None
+
+
+READERS: dict[str, Callable[[str], object]] = {"--host": read_host, "--max-turns": read_whole}
+"""How the value of an option is read; None is one that it can't have."""

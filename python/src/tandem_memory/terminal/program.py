@@ -6,12 +6,13 @@ import sys
 from collections.abc import Awaitable, Callable, Sequence
 from importlib.metadata import version
 
+from ..chat.engine import AsyncOllamaEngine
 from ..core.errors import ServerUnreachableError, TandemError
 from .arguments import Arguments, parse_arguments
 from .interrupts import Interrupts
 from .keyboard import Keyboard, PipedLines, TypedLines
 from .listing import render_models
-from .remote import TerminalEngine, pull_model
+from .pull import pull_model
 from .screen import Screen
 from .setup import Setup
 from .talk import Talk
@@ -42,32 +43,29 @@ async def run_program(words: Sequence[str]) -> int:
     if arguments.command == "version":
         screen.write(f"tandem-memory {version('tandem-memory')}\n")
         return 0
+    status = WRONG
     try:
         work = prepare(arguments, screen)
-    except TandemError as error:
-        screen.error(error)
-        return WRONG
-    try:
+        status = FAILED
         return await work()
     except TandemError as error:
         screen.error(error)
-        return FAILED
+        return status
 
 
 def prepare(arguments: Arguments, screen: Screen) -> Callable[[], Awaitable[int]]:
     """Return what the command does; raises what is wrong with its options."""
     setup = Setup(arguments)
-    engine = TerminalEngine(setup.find(arguments.model))
+    engine = AsyncOllamaEngine(setup.find(arguments.model))
     interrupts = Interrupts(lambda: screen.remark(HINTS["leave"]))
 
-    async def models() -> int:
-        return 0 if await interrupts.run(list_models(setup, screen)) else STOPPED
+    async def stoppable(work: Awaitable[None]) -> int:
+        return 0 if await interrupts.run(work) else STOPPED
 
-    async def pull() -> int:
-        return 0 if await interrupts.run(pull_model(engine, screen)) else STOPPED
-
-    if arguments.command != "chat":
-        return models if arguments.command == "models" else pull
+    if arguments.command == "models":
+        return lambda: stoppable(list_models(setup, screen))
+    if arguments.command == "pull":
+        return lambda: stoppable(pull_model(engine, screen))
     keyboard = open_keyboard(screen)
     shown = keyboard.interactive if arguments.shown is None else arguments.shown
     talk = Talk(setup, engine, keyboard=keyboard, screen=screen, interrupts=interrupts, shown=shown)
@@ -81,7 +79,7 @@ async def list_models(setup: Setup, screen: Screen) -> None:
     for entry in setup.entries:
         if entry.host not in installed:
             try:
-                installed[entry.host] = await TerminalEngine(entry).models()
+                installed[entry.host] = await AsyncOllamaEngine(entry).models()
             except ServerUnreachableError as error:
                 installed[entry.host], problem = None, error
     screen.write(render_models(setup.entries, installed))

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ..chat.engine import AsyncEngine
 from ..chat.modelfile import load_models
 from ..chat.session import AsyncChat
-from ..chat.settings import ModelEntry, read_host
-from ..core.errors import InvalidModelFileError, quote
+from ..chat.settings import ModelEntry
 from .arguments import Arguments
-from .remote import TerminalEngine
 
 __all__ = ["DEFAULT_PATH", "Setup"]
 
@@ -26,7 +25,7 @@ class Setup:
 
     def __init__(self, arguments: Arguments) -> None:
         self._models = load_models(arguments.file)
-        self._host = None if arguments.host is None else checked_host(arguments.host)
+        self._host = arguments.host
         self._system = arguments.system
         self._turns = arguments.turns
         self.think = arguments.think
@@ -42,15 +41,7 @@ class Setup:
         host = self._host or entry.host
         return replace(entry, host=host, think=entry.think if self.think is None else self.think)
 
-    def start(self, engine: TerminalEngine) -> AsyncChat:
+    def start(self, engine: AsyncEngine) -> AsyncChat:
         """Return a new chat with the engine's model."""
         turns = ... if self._turns is None else self._turns
         return AsyncChat(engine, system_prompt=self._system, max_turns=turns)
-
-
-def checked_host(host: str) -> str:
-    try:
-        return read_host(host)
-    except ValueError as error:
-        hint = f"is {quote(host)}; it must be an address such as http://127.0.0.1:11434"
-        raise InvalidModelFileError("the command line", "--host", hint) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..chat.engine import AsyncOllamaEngine
 from ..chat.exchange import Reply
 from ..chat.settings import ModelEntry
 from ..core.errors import ModelNotFoundError, TandemError
@@ -9,7 +10,7 @@ from .answer import AnswerText
 from .commands import parse_line
 from .interrupts import Interrupts
 from .keyboard import Keyboard
-from .remote import TerminalEngine, pull_model
+from .pull import pull_model
 from .screen import Screen
 from .setup import Setup
 from .table import render_context
@@ -31,7 +32,7 @@ class Talk:
     def __init__(
         self,
         setup: Setup,
-        engine: TerminalEngine,
+        engine: AsyncOllamaEngine,
         *,
         keyboard: Keyboard,
         screen: Screen,
@@ -72,8 +73,11 @@ class Talk:
     async def _ask(self, question: str) -> None:
         self._failed = question
         answer = AnswerText(styled=self._screen.styled, shown=self._shown)
-        self._engine.on_thinking = lambda text: self._screen.write(answer.add(thinking=text))
-        stream = self._chat.stream(question)
+
+        def think(piece: str) -> None:
+            self._screen.write(answer.add(thinking=piece))
+
+        stream = self._chat.stream(question, on_thinking=think)
 
         async def show() -> None:
             async with stream:
@@ -120,11 +124,10 @@ class Talk:
 
         try:
             await self._interrupts.run(check())
-        except ModelNotFoundError as error:
-            if not await self._offer_pull(error):
-                self._screen.error(error)
-        except TandemError as error:
-            self._screen.error(error)
+        except TandemError as problem:
+            missing = isinstance(problem, ModelNotFoundError)
+            if not (missing and await self._offer_pull(problem)):
+                self._screen.error(problem)
 
     async def _offer_pull(self, error: ModelNotFoundError) -> bool:
         """Ask whether to fetch the model that is not there; returns whether it is there now."""
@@ -166,7 +169,7 @@ class Talk:
     async def _change_model(self, path: str) -> None:
         if path:
             try:
-                engine = TerminalEngine(self._setup.find(path))
+                engine = AsyncOllamaEngine(self._setup.find(path))
                 chat = self._setup.start(engine)
                 chat.memory.restore(self._chat.memory.snapshot())
             except TandemError as error:
@@ -181,7 +184,7 @@ class Talk:
     def _change_thinking(self, wish: str) -> None:
         if wish:
             self._setup.think = wish == "on"
-            self._engine = TerminalEngine(self._setup.find(self._engine.entry.path))
+            self._engine = AsyncOllamaEngine(self._setup.find(self._engine.entry.path))
             self._chat.engine = self._engine
         think = self._engine.entry.think
         name = "think_unset" if think is None else "think_on" if think else "think_off"

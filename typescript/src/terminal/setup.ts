@@ -1,0 +1,49 @@
+/** What was asked for on the command line, as models and chats. */
+
+import type { Engine } from "../chat/engine.ts";
+import { loadModels } from "../chat/modelfile.ts";
+import type { Models } from "../chat/models.ts";
+import { Chat } from "../chat/session.ts";
+import type { ModelEntry } from "../chat/settings.ts";
+import type { Arguments } from "./arguments.ts";
+
+const DEFAULT_PATH = "local/chat/small";
+
+/**
+ * The model entries, and the wishes that hold for whichever of them is used.
+ *
+ * `think`: whether the model is to think; null is as its entry says.
+ *
+ * Throws `InvalidModelFileError`.
+ */
+export class Setup {
+  think: boolean | null;
+  readonly #models: Models;
+  readonly #host: string | null;
+  readonly #system: string | null;
+  readonly #turns: number | null;
+
+  constructor(args: Arguments) {
+    this.#models = loadModels(args.file);
+    this.#host = args.host;
+    this.#system = args.system;
+    this.#turns = args.turns;
+    this.think = args.think;
+  }
+
+  /** All entries, sorted by path. */
+  get entries(): ModelEntry[] {
+    return this.#models.paths.map((path) => this.find(path));
+  }
+
+  /** Return the entry at `path` as it is wished, or throw `UnknownModelError`. */
+  find(path: string | null): ModelEntry {
+    const entry = this.#models.find(path || DEFAULT_PATH);
+    return { ...entry, host: this.#host ?? entry.host, think: this.think ?? entry.think };
+  }
+
+  /** Return a new chat with the engine's model. */
+  start(engine: Engine): Chat {
+    return new Chat(engine, { systemPrompt: this.#system, maxTurns: this.#turns ?? undefined });
+  }
+}
