@@ -11,8 +11,9 @@ import sys
 from collections.abc import Callable
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
+from chats import ChatSubject, ModelsSubject
 from tandem_memory.core import messages, thinking, tokens, values
 from tandem_memory.core.errors import TandemError
 from tandem_memory.core.manager import MemoryManager
@@ -74,19 +75,19 @@ def run_case(case: Json) -> None:
             )
 
 
-def make_subject(given: Json) -> Subject:
+def make_subject(given: Json) -> CanBeCalled:
     """Make the one object of a case."""
     (kind, options), *rest = decode(given).items()
     assert not rest, "one object a case"
     return SUBJECTS[kind](options)
 
 
-def perform(subject: Subject, step: Json) -> dict[str, Json]:
+def perform(subject: CanBeCalled, step: Json) -> dict[str, Json]:
     """Do a step and return what came of it: what it returns or throws, and the state after it."""
     return {**call(subject, step["call"], decode(step["args"])), "state": encode(subject.state())}
 
 
-def call(subject: Subject, name: str, args: Json) -> dict[str, Json]:
+def call(subject: CanBeCalled, name: str, args: Json) -> dict[str, Json]:
     try:
         returned = subject.call(name, args)
     except TandemError as error:
@@ -95,6 +96,14 @@ def call(subject: Subject, name: str, args: Json) -> dict[str, Json]:
     spoil(args)
     spoil(returned)
     return {"returns": came}
+
+
+class CanBeCalled(Protocol):
+    """What a case calls, and how to read its state."""
+
+    def call(self, name: str, args: Json) -> Json: ...
+
+    def state(self) -> Json: ...
 
 
 class Subject:
@@ -164,9 +173,16 @@ def splitter_subject(options: Json) -> Subject:
     return Collecting(splitter, lambda: dict(seen))
 
 
-SUBJECTS: dict[str, Callable[[Json], Subject]] = {
+def chat_subject(options: Json) -> ChatSubject:
+    counter = COUNTERS[options.pop("count_tokens", "ones")]
+    return ChatSubject(options, counter)
+
+
+SUBJECTS: dict[str, Callable[[Json], CanBeCalled]] = {
+    "chat": chat_subject,
     "core": lambda _: Functions(),
     "manager": manager_subject,
+    "models": ModelsSubject,
     "splitter": splitter_subject,
 }
 

@@ -8,11 +8,11 @@ import { createInterface } from "node:readline";
 import { TandemError } from "../src/core/errors.ts";
 import { makeSubject, perform } from "./fixtures.ts";
 
-function play({ given, steps }: { given: unknown; steps: unknown[] }): unknown[] {
+async function play({ given, steps }: { given: unknown; steps: unknown[] }): Promise<unknown[]> {
   const results: unknown[] = [];
   try {
     const subject = makeSubject(given);
-    for (const step of steps) results.push(perform(subject, step));
+    for (const step of steps) results.push(await perform(subject, step));
   } catch (error) {
     results.push(error instanceof TandemError ? { refused: error.code } : { crash: String(error) });
   }
@@ -20,5 +20,5 @@ function play({ given, steps }: { given: unknown; steps: unknown[] }): unknown[]
 }
 
 for await (const line of createInterface({ input: process.stdin })) {
-  process.stdout.write(`${JSON.stringify(play(JSON.parse(line)))}\n`);
+  process.stdout.write(`${JSON.stringify(await play(JSON.parse(line)))}\n`);
 }

@@ -16,9 +16,10 @@ import { estimateText, estimateTokens, estimateTools } from "../src/core/tokens.
 import type { CountTokens } from "../src/core/turns.ts";
 import { canonicalJson, isObject, wellFormed } from "../src/core/values.ts";
 import { window } from "../src/core/window.ts";
+import { chatSubject, modelsSubject } from "./chats.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: a fixture's JSON is looked into freely; `runCase` compares it whole
-type Json = any;
+export type Json = any;
 
 export interface Case {
   readonly id: string;
@@ -73,10 +74,10 @@ function readFile(file: string): Case[] {
 }
 
 /** Run one case, or throw with what was expected and what came. */
-export function runCase({ id, given, steps }: Case): void {
+export async function runCase({ id, given, steps }: Case): Promise<void> {
   const subject = makeSubject(given);
-  steps.forEach((step, i) => {
-    const came = perform(subject, step);
+  for (const [i, step] of steps.entries()) {
+    const came = await perform(subject, step);
     const { call: _call, args: _args, ...expected } = step;
     if (write(expected) !== write(came)) {
       throw new Error(
@@ -84,7 +85,7 @@ export function runCase({ id, given, steps }: Case): void {
           `expected\n${write(expected)}\ncame\n${write(came)}`,
       );
     }
-  });
+  }
 }
 
 /** Make the one object of a case. */
@@ -96,14 +97,15 @@ export function makeSubject(given: Json): Subject {
 }
 
 /** Do a step and return what came of it: what it returns or throws, and the state after it. */
-export function perform(subject: Subject, step: Json): Record<string, Json> {
-  return { ...call(subject, step.call, decode(step.args)), state: encode(subject.state()) };
+export async function perform(subject: Subject, step: Json): Promise<Record<string, Json>> {
+  const came = await call(subject, step.call, decode(step.args));
+  return { ...came, state: encode(subject.state()) };
 }
 
-function call(subject: Subject, name: string, args: Json): Record<string, Json> {
+async function call(subject: Subject, name: string, args: Json): Promise<Record<string, Json>> {
   let returned: Json;
   try {
-    returned = subject.call(name, args) ?? null;
+    returned = (await subject.call(name, args)) ?? null;
   } catch (error) {
     if (!(error instanceof TandemError)) throw error;
     return { throws: { code: error.code, data: encode(error.data) } };
@@ -114,7 +116,7 @@ function call(subject: Subject, name: string, args: Json): Record<string, Json> 
   return { returns: came };
 }
 
-/** What a case calls: an object's methods by name, and how to read its state. */
+/** What a case calls: an object's methods by name, maybe async, and how to read its state. */
 export interface Subject {
   call(name: string, args: Json): Json;
   state(): Json;
@@ -180,8 +182,11 @@ function splitterSubject(options: Json): Subject {
 }
 
 const SUBJECTS: Record<string, (options: Json) => Subject> = {
+  chat: ({ count_tokens = "ones", ...options }) =>
+    chatSubject(options, COUNTERS[count_tokens] as CountTokens),
   core: () => functions,
   manager: managerSubject,
+  models: modelsSubject,
   splitter: splitterSubject,
 };
 
@@ -252,7 +257,7 @@ if (import.meta.main) {
     for (const each of readFile(file)) {
       const result = { id: each.id, passed: true, why: "" };
       try {
-        runCase(each);
+        await runCase(each);
       } catch (error) {
         Object.assign(result, { passed: false, why: String(error) });
       }

@@ -130,9 +130,9 @@ class Client extends Ollama {
 /** An answer of the server that is none. */
 class StatusError extends Error {
   readonly status: number;
-  readonly detail: unknown;
+  readonly detail: JsonValue;
 
-  constructor(status: number, detail: unknown) {
+  constructor(status: number, detail: JsonValue) {
     super(`status ${status}`);
     this.status = status;
     this.detail = detail;
@@ -159,7 +159,7 @@ function clientError(
   if (error instanceof StatusError) throw serverError(error.status, error.detail, entry, messages);
   if (error instanceof TypeError) throw new ServerUnreachableError(entry.host);
   // The client knows no class for an error in mid-stream, nor for a stream without its end.
-  throw serverError(200, error instanceof Error ? error.message : error, entry, messages);
+  throw serverError(200, error instanceof Error ? error.message : String(error), entry, messages);
 }
 
 /** Yield the pieces of a body, and say of a connection that ends early how far the answer came. */
@@ -177,10 +177,10 @@ async function* breakingOff(
 }
 
 /** Return what an error's body says: Ollama's are `{"error": …}`. */
-function readDetail(text: string): unknown {
+function readDetail(text: string): JsonValue {
   try {
-    const fields: unknown = JSON.parse(text);
-    return isObject(fields) && "error" in fields ? fields.error : text;
+    const fields: JsonValue = JSON.parse(text);
+    return isObject(fields) ? (fields.error ?? text) : text;
   } catch {
     return text;
   }

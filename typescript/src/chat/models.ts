@@ -31,8 +31,8 @@ const PLAIN_GROUP = "local/chat";
 
 /** A tree of models, checked. `host` is the server of entries that name none. */
 export class Models {
-  readonly #entries = new Map<string, ModelEntry>();
-  readonly #settings = new Map<string, JsonObject>();
+  readonly #entries = new Map<string, JsonObject>();
+  readonly #groups = new Map<string, JsonObject>();
   readonly #host: string;
 
   constructor(tree: JsonObject, { host }: { host: string }) {
@@ -52,18 +52,17 @@ export class Models {
    * it: it becomes an entry with the settings of the group `local/chat`.
    */
   find(path: string): ModelEntry {
-    const entry = this.#entries.get(path);
-    if (entry) return entry;
-    if (!path.includes(":")) throw new UnknownModelError(path, this.paths);
-    const settings = { ...this.#settings.get(PLAIN_GROUP), model: path };
+    const own = this.#entries.get(path);
+    if (!own && !path.includes(":")) throw new UnknownModelError(path, this.paths);
+    const settings = own ?? { ...this.#groups.get(PLAIN_GROUP), model: path };
     return makeEntry(path, settings, { host: this.#host });
   }
 
   #walk(path: string, table: JsonObject, inherited: JsonObject): void {
     const settings = handDown(inherited, table);
     const { model: _, ...handed } = settings;
-    this.#settings.set(path, handed);
-    if ("model" in table) this.#entries.set(path, makeEntry(path, settings, { host: this.#host }));
+    this.#groups.set(path, handed);
+    if ("model" in table) this.#entries.set(path, settings);
     for (const [name, value] of Object.entries(table)) {
       if (!isSetting(name)) {
         this.#walk(path ? `${path}/${name}` : name, value as JsonObject, handed);

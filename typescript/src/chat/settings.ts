@@ -2,7 +2,7 @@
 
 import { InvalidModelFileError, quote } from "../core/errors.ts";
 import type { JsonObject, JsonValue } from "../core/values.ts";
-import { isObject, wholeNumber } from "../core/values.ts";
+import { copyJson, isObject, wholeNumber } from "../core/values.ts";
 
 /** Whether a model thinks before it answers, or how much; null leaves it to the server. */
 export type Think = boolean | "low" | "medium" | "high" | null;
@@ -181,7 +181,7 @@ function keepAlive(value: unknown): JsonValue | undefined {
 
 function options(value: unknown): JsonValue | undefined {
   if (!isObject(value) || "num_ctx" in value) return undefined;
-  return Object.values(value).every(isOption) ? (value as JsonObject) : undefined;
+  return Object.values(value).every(isOption) ? copyJson(value as JsonObject) : undefined;
 }
 
 function isOption(value: unknown): boolean {

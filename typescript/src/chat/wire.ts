@@ -17,7 +17,7 @@ import {
 import type { Message, ToolCall } from "../core/messages.ts";
 import { estimateTokens } from "../core/tokens.ts";
 import type { JsonObject, JsonValue } from "../core/values.ts";
-import { isObject, wholeNumber } from "../core/values.ts";
+import { canonicalJson, isObject, wholeNumber } from "../core/values.ts";
 import type { ModelEntry } from "./settings.ts";
 
 /** How long the server took, in nanoseconds, as far as it says. */
@@ -123,7 +123,8 @@ export class ReplyReader {
       throw this.brokenOff();
     }
     if (!isObject(reply)) throw this.brokenOff();
-    if ("error" in reply) throw serverError(200, reply.error, this.#entry, this.#messages);
+    if ("error" in reply)
+      throw serverError(200, reply.error as JsonValue, this.#entry, this.#messages);
     const message = isObject(reply.message) ? reply.message : {};
     const delta = {
       content: readText(message.content),
@@ -167,11 +168,11 @@ const TOO_LONG = /exceed.*context|context.*exceed|no user query found/is;
  */
 export function serverError(
   status: number,
-  detail: unknown,
+  detail: JsonValue,
   entry: ModelEntry,
   messages: readonly Message[],
 ): TandemError {
-  const words = typeof detail === "string" ? detail : JSON.stringify(detail);
+  const words = typeof detail === "string" ? detail : canonicalJson(detail);
   if (status === 404 && MISSING.test(words)) return new ModelNotFoundError(entry.model, entry.host);
   const unsupported = UNSUPPORTED.exec(words)?.[1];
   if (unsupported) return new UnsupportedCapabilityError(entry.model, unsupported.toLowerCase());

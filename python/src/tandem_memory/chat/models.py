@@ -39,8 +39,8 @@ class Models:
     """A tree of models, checked. `host` is the server of entries that name none."""
 
     def __init__(self, tree: JsonObject, *, host: str) -> None:
-        self._entries: dict[str, ModelEntry] = {}
-        self._settings: dict[str, JsonObject] = {}
+        self._entries: dict[str, JsonObject] = {}
+        self._groups: dict[str, JsonObject] = {}
         self._host = host
         self._walk("", tree, {})
 
@@ -55,22 +55,22 @@ class Models:
         A plain model name is accepted where it has a tag (`smollm2:135m`), for no path has a `:` in
         it: it becomes an entry with the settings of the group `local/chat`.
         """
-        if path in self._entries:
-            return self._entries[path]
-        if ":" in path:
-            settings = {**self._settings[PLAIN_GROUP], "model": path}
-            return make_entry(path, settings, host=self._host)
-        raise UnknownModelError(path, self.paths)
+        settings = self._entries.get(path)
+        if settings is None:
+            if ":" not in path:
+                raise UnknownModelError(path, self.paths)
+            settings = {**self._groups[PLAIN_GROUP], "model": path}
+        return make_entry(path, settings, host=self._host)
 
     def _walk(self, path: str, table: JsonObject, inherited: JsonObject) -> None:
         settings = hand_down(inherited, table)
-        self._settings[path] = {k: v for k, v in settings.items() if k != "model"}
+        self._groups[path] = {k: v for k, v in settings.items() if k != "model"}
         if "model" in table:
-            self._entries[path] = make_entry(path, settings, host=self._host)
+            self._entries[path] = settings
         for name, value in table.items():
             if not is_setting(name):
                 below = cast("JsonObject", value)
-                self._walk(f"{path}/{name}" if path else name, below, self._settings[path])
+                self._walk(f"{path}/{name}" if path else name, below, self._groups[path])
 
 
 def read_models(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, cast
 
 from ..core.errors import InvalidModelFileError, quote
-from ..core.values import JsonObject, JsonValue, whole_number
+from ..core.values import JsonObject, JsonValue, copy_json, whole_number
 
 __all__ = ["ModelEntry", "Think", "half", "is_setting", "make_entry", "read_host", "read_setting"]
 
@@ -189,12 +189,12 @@ def keep_alive(value: object) -> JsonValue:
 
 
 def options(value: object) -> JsonValue:
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         raise TypeError
-    fields = cast("Mapping[str, object]", value)
+    fields = cast("dict[str, object]", value)
     if "num_ctx" in fields or not all(map(is_option, fields.values())):
         raise ValueError
-    return cast("JsonObject", dict(fields))
+    return copy_json(cast("JsonObject", fields))
 
 
 def is_option(value: object) -> bool:

@@ -23,7 +23,7 @@ from ..core.errors import (
 )
 from ..core.messages import Message, ToolCall
 from ..core.tokens import estimate_tokens
-from ..core.values import JsonObject, JsonValue, whole_number
+from ..core.values import JsonObject, JsonValue, canonical_json, whole_number
 from .settings import ModelEntry
 
 __all__ = ["Delta", "Durations", "Ending", "ReplyReader", "chat_request", "server_error"]
@@ -186,7 +186,7 @@ def server_error(
 
     `messages` are those that were sent: where they were too long, their estimate is told.
     """
-    words = detail if isinstance(detail, str) else json.dumps(detail, ensure_ascii=False)
+    words = detail if isinstance(detail, str) else canonical_json(detail)
     if status == 404 and MISSING.search(words):
         return ModelNotFoundError(entry.model, entry.host)
     unsupported = UNSUPPORTED.search(words)

@@ -1,0 +1,177 @@
+"""What fixtures call of the chat: a tree of models, and a chat whose engine speaks from a script.
+
+Twin: typescript/tests/chats.ts. Each call on a chat is made on the plain and on the async one, and
+both must come to the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from tandem_memory import (
+    AsyncChat,
+    Chat,
+    Delta,
+    Message,
+    ModelEntry,
+    Reply,
+    TandemError,
+    make_entry,
+)
+from tandem_memory.chat.models import read_models
+from tandem_memory.chat.settings import read_host
+from tandem_memory.chat.wire import ReplyReader, chat_request, server_error
+
+Json = Any
+
+
+class ModelsSubject:
+    """A model file's content, read anew for each call, so that a faulty one is thrown by it."""
+
+    def __init__(self, document: Json) -> None:
+        self._document = document
+
+    def call(self, name: str, args: Json) -> Json:
+        if name == "read_host":
+            return read_host(args["value"])
+        models = read_models(self._document, file="models.toml", env=args.get("env", {}))
+        return models.paths if name == "paths" else models.find(args["path"])
+
+    def state(self) -> None:
+        return None
+
+
+class ChatSubject:
+    """A chat with the options that the case gives, and the replies of its engine."""
+
+    def __init__(self, options: Json, count_tokens: Callable[[Message], int]) -> None:
+        given: Json = {**options, "count_tokens": count_tokens}
+        entry = make_entry("scripted", {"model": "scripted", **given.pop("entry", {})})
+        replies = given.pop("replies")
+        self._engine: Json = ScriptedEngine(entry, replies)
+        async_engine: Json = AsyncScriptedEngine(ScriptedEngine(entry, replies))
+        self._chat = Chat(self._engine, **given)
+        self._async_chat = AsyncChat(async_engine, **given)
+
+    def call(self, name: str, args: Json) -> Json:
+        if name == "last_request":
+            return self._engine.requests[-1]
+        came = outcome(lambda: self._call(name, args))
+        other = outcome(lambda: asyncio.run(self._call_async(name, args)))
+        assert shown(came) == shown(other), f"the async chat differs: {shown(other)}"
+        if isinstance(came, TandemError):
+            raise came
+        return came
+
+    def state(self) -> Json:
+        snapshot, other = self._chat.memory.snapshot(), self._async_chat.memory.snapshot()
+        assert snapshot == other, f"the async chat differs: {other}"
+        return {"system_prompt": snapshot["system_prompt"], "messages": snapshot["messages"]}
+
+    def _call(self, name: str, args: Json) -> Json:
+        if name == "ask":
+            return shown(self._chat.ask(**args))
+        if name != "stream":
+            return perform(self._chat, name, args)
+        seen = Seen()
+        with self._chat.stream(args["content"], on_thinking=seen.think) as stream:
+            while len(seen.pieces) != args.get("stop_after"):
+                if (piece := next(stream, None)) is None:
+                    break
+                seen.pieces.append(piece)
+        return seen.with_reply(stream.reply)
+
+    async def _call_async(self, name: str, args: Json) -> Json:
+        if name == "ask":
+            return shown(await self._async_chat.ask(**args))
+        if name != "stream":
+            returned = perform(self._async_chat, name, args)
+            return await returned if inspect.isawaitable(returned) else returned
+        seen = Seen()
+        async with self._async_chat.stream(args["content"], on_thinking=seen.think) as stream:
+            while len(seen.pieces) != args.get("stop_after"):
+                if (piece := await anext(stream, None)) is None:
+                    break
+                seen.pieces.append(piece)
+        return seen.with_reply(stream.reply)
+
+
+def perform(chat: Json, name: str, args: Json) -> Json:
+    if name.startswith("set_"):
+        return setattr(chat, name.removeprefix("set_"), args["value"])
+    return getattr(chat, name)(**args)
+
+
+class Seen:
+    """What the reader of a stream saw."""
+
+    def __init__(self) -> None:
+        self.pieces: list[str] = []
+        self.thinking = ""
+
+    def think(self, piece: str) -> None:
+        self.thinking += piece
+
+    def with_reply(self, reply: Reply | None) -> Json:
+        return {"pieces": self.pieces, "thinking": self.thinking, "reply": shown(reply)}
+
+
+class ScriptedEngine:
+    """Answers with the script's replies, one a question, as their lines come off the wire."""
+
+    def __init__(self, entry: ModelEntry, replies: Sequence[Json]) -> None:
+        self.entry = entry
+        self.requests: list[Json] = []
+        self._replies = iter(replies)
+
+    def stream(self, messages: Sequence[Message], **options: Json) -> Generator[Delta]:
+        self.requests.append(chat_request(self.entry, messages, **options))
+        reply = next(self._replies)
+        if "status" in reply:
+            raise server_error(reply["status"], reply["error"], self.entry, messages)
+        reader = ReplyReader(self.entry, messages)
+        for item in reply:
+            yield from reader.feed(wire_line(item))
+        yield from reader.finish()
+
+
+class AsyncScriptedEngine:
+    def __init__(self, engine: ScriptedEngine) -> None:
+        self.entry = engine.entry
+        self._engine = engine
+
+    async def stream(self, messages: Sequence[Message], **options: Json) -> AsyncGenerator[Delta]:
+        for delta in self._engine.stream(messages, **options):
+            yield delta
+
+
+def wire_line(item: Json) -> bytes:
+    """Return the line that an item of a scripted reply stands for."""
+    if isinstance(item, str):
+        item = {"content": item}
+    if "raw" in item:
+        return item["raw"].encode()
+    line = item if {"done", "error"} & item.keys() else {"message": item, "done": False}
+    return json.dumps(line).encode() + b"\n"
+
+
+def outcome(call: Callable[[], Json]) -> Json:
+    try:
+        return call()
+    except TandemError as error:
+        return error
+
+
+def shown(value: Json) -> Json:
+    """Return a reply as a fixture writes it: without what is empty, but with its content."""
+    if isinstance(value, TandemError):
+        return {"code": value.code, "data": value.data}
+    if not is_dataclass(value):
+        return value
+    items = {field.name: shown(getattr(value, field.name)) for field in fields(value)}
+    return {name: item for name, item in items.items() if name == "content" or item}

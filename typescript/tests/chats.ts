@@ -1,0 +1,145 @@
+/**
+ * What fixtures call of the chat: a tree of models, and a chat whose engine speaks from a script.
+ *
+ * Twin: python/tests/chats.py.
+ */
+
+import type { Engine, StreamOptions } from "../src/chat/engine.ts";
+import { readModels } from "../src/chat/models.ts";
+import { Chat } from "../src/chat/session.ts";
+import type { ModelEntry } from "../src/chat/settings.ts";
+import { makeEntry, readHost } from "../src/chat/settings.ts";
+import type { Delta } from "../src/chat/wire.ts";
+import { chatRequest, ReplyReader, serverError } from "../src/chat/wire.ts";
+import { TandemError } from "../src/core/errors.ts";
+import type { Message } from "../src/core/messages.ts";
+import type { CountTokens } from "../src/core/turns.ts";
+import { isObject } from "../src/core/values.ts";
+import type { Json, Subject } from "./fixtures.ts";
+
+/** A model file's content, read anew for each call, so that a faulty one is thrown by it. */
+export function modelsSubject(document: Json): Subject {
+  return {
+    call(name, { value, path, env = {} }) {
+      if (name === "read_host") return readHost(value);
+      const models = readModels(document, { file: "models.toml", env });
+      return name === "paths" ? models.paths : snakeKeys(models.find(path));
+    },
+    state: () => null,
+  };
+}
+
+/** A chat with the options that the case gives, and the replies of its engine. */
+export function chatSubject(
+  { entry = {}, replies, system_prompt, max_turns, trim_to, max_tokens, tools }: Json,
+  countTokens: CountTokens,
+): Subject {
+  const engine = scriptedEngine(makeEntry("scripted", { model: "scripted", ...entry }), replies);
+  const chat = new Chat(engine, {
+    systemPrompt: system_prompt,
+    maxTurns: max_turns,
+    trimTo: trim_to,
+    maxTokens: max_tokens,
+    countTokens,
+    tools,
+  });
+  return {
+    async call(name, args) {
+      const { content, stop_after, tool_name, tool_call_id, value, ...options } = args;
+      switch (name) {
+        case "last_request":
+          return engine.requests.at(-1);
+        case "ask":
+          return shown(await chat.ask(content, options));
+        case "stream":
+          return readStream(chat, content, stop_after);
+        case "add_tool_message":
+          return chat.addToolMessage(content, { toolName: tool_name, toolCallId: tool_call_id });
+        case "clear":
+          return chat.clear();
+        case "undo":
+          return chat.undo();
+        case "set_system_prompt":
+          chat.systemPrompt = value;
+          return null;
+        default:
+          throw new Error(`no call ${name}`);
+      }
+    },
+    state() {
+      const { system_prompt, messages } = chat.memory.snapshot();
+      return { system_prompt, messages };
+    },
+  };
+}
+
+async function readStream(chat: Chat, content: string, stopAfter?: number): Promise<Json> {
+  const pieces: string[] = [];
+  let thinking = "";
+  const onThinking = (piece: string) => {
+    thinking += piece;
+  };
+  await using stream = chat.stream(content, { onThinking });
+  while (pieces.length !== stopAfter) {
+    const { done, value } = await stream.next();
+    if (done) break;
+    pieces.push(value);
+  }
+  await stream.close();
+  return { pieces, thinking, reply: shown(stream.reply) };
+}
+
+type ScriptedEngine = Engine & { requests: Json[] };
+
+/** Answers with the script's replies, one a question, as their lines come off the wire. */
+function scriptedEngine(entry: ModelEntry, script: Json[]): ScriptedEngine {
+  const requests: Json[] = [];
+  const replies = script.values();
+
+  async function* stream(
+    messages: readonly Message[],
+    { tools = [], format = null }: StreamOptions = {},
+  ): AsyncGenerator<Delta> {
+    requests.push(chatRequest(entry, messages, { tools, format }));
+    const reply = replies.next().value;
+    if (!Array.isArray(reply)) throw serverError(reply.status, reply.error, entry, messages);
+    const reader = new ReplyReader(entry, messages);
+    for (const item of reply) yield* reader.feed(new TextEncoder().encode(wireLine(item)));
+    yield* reader.finish();
+  }
+
+  return { entry, requests, stream } as ScriptedEngine;
+}
+
+/** Return the line that an item of a scripted reply stands for. */
+function wireLine(item: Json): string {
+  if (typeof item === "string") return wireLine({ content: item });
+  if ("raw" in item) return item.raw;
+  const line = "done" in item || "error" in item ? item : { message: item, done: false };
+  return `${JSON.stringify(line)}\n`;
+}
+
+/** Return a reply as a fixture writes it: without what is empty, but with its content. */
+function shown(value: Json): Json {
+  if (value instanceof TandemError) return { code: value.code, data: value.data };
+  if (!isObject(value)) return value;
+  const items = Object.entries(snakeKeys(value)).map(([name, item]) => [
+    name,
+    name === "durations" ? shown(item) : item instanceof TandemError ? shown(item) : item,
+  ]);
+  return Object.fromEntries(items.filter(([name, item]) => name === "content" || !isEmpty(item)));
+}
+
+function isEmpty(value: unknown): boolean {
+  if (isObject(value)) return Object.keys(value).length === 0;
+  return !value || (Array.isArray(value) && value.length === 0);
+}
+
+function snakeKeys(value: object): Record<string, Json> {
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) => [
+      name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+      item,
+    ]),
+  );
+}
