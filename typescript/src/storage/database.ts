@@ -33,6 +33,7 @@ const DAMAGED = [11, 26]; // SQLITE_CORRUPT, SQLITE_NOTADB
 // SQLITE_FULL; and what a quota refuses, or a full disk to the log's index: SQLITE_IOERR_WRITE,
 // SQLITE_IOERR_FSYNC, SQLITE_IOERR_SHMSIZE.
 const FULL = [13, 778, 1034, 4874];
+const NO_ROOM = ["ENOSPC", "EFBIG", "EDQUOT"];
 
 export type Row = SQLOutputValue[];
 
@@ -172,7 +173,7 @@ function requireStore(connection: DatabaseSync, path: string): void {
 }
 
 /** Give what SQLite, the system or a reader of JSON throws in `body` a name of ours. */
-function namingErrors<Result>(path: string, body: () => Result): Result {
+export function namingErrors<Result>(path: string, body: () => Result): Result {
   try {
     return body();
   } catch (error) {
@@ -184,7 +185,7 @@ function namingErrors<Result>(path: string, body: () => Result): Result {
     if (error instanceof SyntaxError) {
       throw new StoreDamagedError(path, `a row holds no JSON: ${error.message}`);
     }
-    if (code !== null ? FULL.includes(code) : systemCode(error) === "ENOSPC") {
+    if (code !== null ? FULL.includes(code) : NO_ROOM.includes(String(systemCode(error)))) {
       throw new StoreFullError(path);
     }
     if (code === null && systemCode(error) === null) throw error;

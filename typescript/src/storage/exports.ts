@@ -2,7 +2,8 @@
  * What comes in from outside, checked: exported documents, changes to a session, counts.
  *
  * A document is read strictly: a field too many is a fault as much as a missing one, since what is
- * not understood would be lost. Messages alone may have fields of their own.
+ * not understood would be lost. Messages alone may have fields of their own. `revision` and `lease`,
+ * which the files of a `JsonStore` have beside the rest, are left out.
  */
 
 import {
@@ -39,7 +40,7 @@ export function writeExport(userId: string, sessions: SessionDocument[]): Export
 
 /** Return the exported document that `value` is, as a copy, or throw `InvalidDocumentError`. */
 export function readExport(value: unknown): Export {
-  const fields = readFields(value, "", ["format", "version", "user_id", "sessions"]);
+  const fields = readFields(value, "", ["format", "version", "user_id", "sessions"], ["revision"]);
   if (fields.format !== "tandem-memory") {
     throw new InvalidDocumentError("format", 'must be "tandem-memory"');
   }
@@ -50,6 +51,9 @@ export function readExport(value: unknown): Export {
   const userId = readName(fields.user_id, "user_id");
   const sessions = readList(fields.sessions, "sessions");
   const read = sessions.map((item, i) => readSession(item, `sessions[${i}]`));
+  if (new Set(read.map((session) => session.session_id)).size < read.length) {
+    throw new InvalidDocumentError("sessions", "have a session_id twice");
+  }
   return writeExport(userId, read);
 }
 
@@ -111,7 +115,7 @@ const SESSION_FIELDS = [
 ];
 
 function readSession(value: unknown, path: string): SessionDocument {
-  const fields = readFields(value, path, SESSION_FIELDS);
+  const fields = readFields(value, path, SESSION_FIELDS, ["revision", "lease"]);
   const session: SessionDocument = {
     session_id: readName(fields.session_id, `${path}.session_id`),
     system_prompt: readText(fields.system_prompt, `${path}.system_prompt`),
@@ -188,10 +192,12 @@ function readRow(value: unknown, path: string): MessageDocument {
   };
 }
 
-function readFields(
+/** Return an object that has all fields of `names`, and none beside them and `optional`. */
+export function readFields(
   value: unknown,
   path: string,
   names: readonly string[],
+  optional: readonly string[] = [],
 ): Record<string, unknown> {
   if (!isObject(value)) {
     throw new InvalidDocumentError(path, `must be an object, not ${quote(value)}`);
@@ -201,14 +207,16 @@ function readFields(
       throw new InvalidDocumentError(path ? `${path}.${name}` : name, "is missing");
     }
   }
-  const unknown = Object.keys(value).filter((name) => !names.includes(name));
+  const known = [...names, ...optional];
+  const unknown = Object.keys(value).filter((name) => !known.includes(name));
   if (unknown.length > 0) {
     throw new InvalidDocumentError(path, `has an unknown field ${quote(unknown.sort()[0])}`);
   }
   return value;
 }
 
-function readName(value: unknown, path: string): string {
+/** Return an id, or throw `InvalidDocumentError`. */
+export function readName(value: unknown, path: string): string {
   try {
     return readId(path, value);
   } catch (error) {
@@ -261,7 +269,8 @@ function readList(value: unknown, path: string): unknown[] {
   return value;
 }
 
-function readWhole(value: unknown, path: string): number {
+/** Return a whole number from 0 up, or throw `InvalidDocumentError`. */
+export function readWhole(value: unknown, path: string): number {
   const whole = wholeNumber(value);
   if (whole === null) {
     throw new InvalidDocumentError(path, `must be a whole number, not ${quote(value)}`);

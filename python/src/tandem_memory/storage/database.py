@@ -169,6 +169,6 @@ def naming_errors(path: Path) -> Generator[None]:
     except json.JSONDecodeError as error:
         raise StoreDamagedError(str(path), f"a row holds no JSON: {error}") from error
     except OSError as error:
-        if error.errno == errno.ENOSPC:
+        if error.errno in (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)):
             raise StoreFullError(str(path)) from error
         raise StoreUnavailableError(str(path), str(error)) from error

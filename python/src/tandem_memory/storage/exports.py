@@ -1,12 +1,14 @@
 """What comes in from outside, checked: exported documents, changes to a session, counts.
 
 A document is read strictly: a field too many is a fault as much as a missing one, since what is
-not understood would be lost. Messages alone may have fields of their own.
+not understood would be lost. Messages alone may have fields of their own. `revision` and `lease`,
+which the files of a `JsonStore` have beside the rest, are left out.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Literal, TypedDict, cast
 
 from ..core.errors import (
@@ -26,8 +28,11 @@ __all__ = [
     "read_changes",
     "read_count",
     "read_export",
+    "read_fields",
+    "read_name",
     "read_status",
     "read_stored",
+    "read_whole",
     "write_export",
 ]
 
@@ -57,7 +62,7 @@ def write_export(user_id: str, sessions: list[SessionDocument]) -> Export:
 
 def read_export(value: object) -> Export:
     """Return the exported document that `value` is, as a copy, or raise `InvalidDocumentError`."""
-    fields = read_fields(value, "", ("format", "version", "user_id", "sessions"))
+    fields = read_fields(value, "", ("format", "version", "user_id", "sessions"), ("revision",))
     if fields["format"] != "tandem-memory":
         raise InvalidDocumentError("format", 'must be "tandem-memory"')
     if read_whole(fields["version"], "version") != VERSION:
@@ -66,6 +71,8 @@ def read_export(value: object) -> Export:
     user_id = read_name(fields["user_id"], "user_id")
     sessions = read_list(fields["sessions"], "sessions")
     read = [read_session(item, f"sessions[{i}]") for i, item in enumerate(sessions)]
+    if len({session["session_id"] for session in read}) < len(read):
+        raise InvalidDocumentError("sessions", "have a session_id twice")
     return write_export(user_id, read)
 
 
@@ -114,7 +121,8 @@ def read_count(name: str, value: object) -> int | None:
 
 
 def read_session(value: object, path: str) -> SessionDocument:
-    fields = read_fields(value, path, tuple(SessionDocument.__annotations__))
+    names = tuple(SessionDocument.__annotations__)
+    fields = read_fields(value, path, names, ("revision", "lease"))
     session: SessionDocument = {
         "session_id": read_name(fields["session_id"], f"{path}.session_id"),
         "system_prompt": read_text(fields["system_prompt"], f"{path}.system_prompt"),
@@ -174,19 +182,23 @@ def read_row(value: object, path: str) -> MessageDocument:
     }
 
 
-def read_fields(value: object, path: str, names: tuple[str, ...]) -> dict[str, object]:
+def read_fields(
+    value: object, path: str, names: Sequence[str], optional: Sequence[str] = ()
+) -> dict[str, object]:
+    """Return an object that has all fields of `names`, and none beside them and `optional`."""
     if not isinstance(value, dict):
         raise InvalidDocumentError(path, f"must be an object, not {quote(value)}")
     fields = cast("dict[str, object]", value)
     for name in names:
         if name not in fields:
             raise InvalidDocumentError(f"{path}.{name}" if path else name, "is missing")
-    if unknown := fields.keys() - set(names):
+    if unknown := fields.keys() - {*names, *optional}:
         raise InvalidDocumentError(path, f"has an unknown field {quote(min(unknown))}")
     return fields
 
 
 def read_name(value: object, path: str) -> str:
+    """Return an id, or raise `InvalidDocumentError`."""
     try:
         return read_id(path, value)
     except InvalidIdError as error:
@@ -230,6 +242,7 @@ def read_list(value: object, path: str) -> list[object]:
 
 
 def read_whole(value: object, path: str) -> int:
+    """Return a whole number from 0 up, or raise `InvalidDocumentError`."""
     whole = whole_number(value)
     if whole is None:
         raise InvalidDocumentError(path, f"must be a whole number, not {quote(value)}")
