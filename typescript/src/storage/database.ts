@@ -20,6 +20,9 @@ import {
 } from "../core/errors.ts";
 import { migrate } from "./migrations.ts";
 
+/** The values of one row, in the order of the statement's columns. */
+export type Row = SQLOutputValue[];
+
 /** What the file's header says that it is, to `file` and to us: `TnMm`. */
 export const APPLICATION_ID = 0x546e4d6d;
 
@@ -35,8 +38,6 @@ const DAMAGED = [11, 26]; // SQLITE_CORRUPT, SQLITE_NOTADB
 const FULL = [13, 778, 1034, 4874];
 const NO_ROOM = ["ENOSPC", "EFBIG", "EDQUOT"];
 
-export type Row = SQLOutputValue[];
-
 /** An open file. Nothing in a call waits for another, so no transaction comes between its steps. */
 export class Database {
   readonly #path: string;
@@ -45,7 +46,7 @@ export class Database {
 
   constructor(path: string, appliedAt: string) {
     this.#path = resolve(path);
-    this.#connection = namingErrors(this.#path, () => {
+    this.#connection = nameErrors(this.#path, () => {
       if (!existsSync(this.#path)) create(this.#path, appliedAt);
       return connect(this.#path, appliedAt);
     });
@@ -53,8 +54,8 @@ export class Database {
   }
 
   /** Run `body` as one transaction; if it throws, nothing of it happened. */
-  transaction<Result>(kind: "DEFERRED" | "IMMEDIATE", body: () => Result): Result {
-    return namingErrors(this.#path, () => {
+  transact<Result>(kind: "DEFERRED" | "IMMEDIATE", body: () => Result): Result {
+    return nameErrors(this.#path, () => {
       this.#connection.exec(`BEGIN ${kind}`);
       try {
         const result = body();
@@ -68,15 +69,15 @@ export class Database {
     });
   }
 
-  /** Run a statement and return its rows, each a list. */
-  rows(sql: string, ...values: SQLInputValue[]): Row[] {
+  /** Run a statement and return its rows. */
+  rows(sql: string, values: readonly SQLInputValue[] = []): Row[] {
     return this.#prepare(sql)
       .all(...values)
       .map(Object.values);
   }
 
   /** Run a statement that writes; returns the row id of what it inserted. */
-  run(sql: string, ...values: SQLInputValue[]): number {
+  run(sql: string, values: readonly SQLInputValue[] = []): number {
     return Number(this.#prepare(sql).run(...values).lastInsertRowid);
   }
 
@@ -173,7 +174,7 @@ function requireStore(connection: DatabaseSync, path: string): void {
 }
 
 /** Give what SQLite, the system or a reader of JSON throws in `body` a name of ours. */
-export function namingErrors<Result>(path: string, body: () => Result): Result {
+export function nameErrors<Result>(path: string, body: () => Result): Result {
   try {
     return body();
   } catch (error) {

@@ -48,7 +48,8 @@ export interface Sheet {
 }
 
 /** Return the document of a sheet; it holds the sheet's values, not copies. */
-export function writeSheet({ session, turns }: Sheet): SessionDocument {
+export function writeSheet(sheet: Sheet): SessionDocument {
+  const { session, turns } = sheet;
   return {
     session_id: session.session_id,
     system_prompt: session.system_prompt,

@@ -18,7 +18,7 @@ import { DatabaseSync } from "node:sqlite";
 import { InvalidDocumentError, StoreDamagedError } from "../core/errors.ts";
 import type { JsonObject, JsonValue } from "../core/values.ts";
 import { canonicalJson, isObject } from "../core/values.ts";
-import { BUSY_MILLISECONDS, namingErrors } from "./database.ts";
+import { BUSY_MILLISECONDS, nameErrors } from "./database.ts";
 import { readSheet, writeSheet } from "./documents.ts";
 import { readExport, readFields, readName, readWhole, writeExport } from "./exports.ts";
 import type { StoreOptions } from "./records.ts";
@@ -41,7 +41,7 @@ export function documentText(document: object): string {
 export function writeDocument(path: string, document: object): void {
   const target = resolve(path);
   const draft = `${target}.${randomUUID()}.tmp`;
-  namingErrors(target, () => {
+  nameErrors(target, () => {
     try {
       writeFileSync(draft, documentText(document), { flush: true });
       renameSync(draft, target);
@@ -89,7 +89,7 @@ class JsonDesk implements Desk {
 
   constructor(folder: string) {
     this.#folder = resolve(folder);
-    this.#lock = namingErrors(this.#folder, () => {
+    this.#lock = nameErrors(this.#folder, () => {
       mkdirSync(this.#folder, { recursive: true });
       const lock = new DatabaseSync(join(this.#folder, "lock.sqlite3"));
       lock.exec(`PRAGMA busy_timeout = ${BUSY_MILLISECONDS}`);
@@ -98,11 +98,11 @@ class JsonDesk implements Desk {
     this.#locked(() => this.#sweep());
   }
 
-  reading<Result>(userId: string, body: (user: UserSheets) => Result): Result {
+  read<Result>(userId: string, body: (user: UserSheets) => Result): Result {
     return this.#locked(() => body(this.#load(userId)));
   }
 
-  writing<Result>(userId: string, body: (user: UserSheets) => Result): Result {
+  write<Result>(userId: string, body: (user: UserSheets) => Result): Result {
     return this.#locked(() => {
       const user = this.#load(userId);
       const result = body(user);
@@ -116,7 +116,7 @@ class JsonDesk implements Desk {
   }
 
   #locked<Result>(body: () => Result): Result {
-    return namingErrors(this.#folder, () => {
+    return nameErrors(this.#folder, () => {
       this.#lock.exec("BEGIN IMMEDIATE");
       try {
         return body();

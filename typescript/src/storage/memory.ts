@@ -16,12 +16,12 @@ export class MemoryStore extends Store {
 class MemoryDesk implements Desk {
   readonly #users = new Map<string, UserSheets>();
 
-  reading<Result>(userId: string, body: (user: UserSheets) => Result): Result {
+  read<Result>(userId: string, body: (user: UserSheets) => Result): Result {
     return body(this.#users.get(userId) ?? { revision: 0, sheets: new Map() });
   }
 
-  writing<Result>(userId: string, body: (user: UserSheets) => Result): Result {
-    return this.reading(userId, (user) => {
+  write<Result>(userId: string, body: (user: UserSheets) => Result): Result {
+    return this.read(userId, (user) => {
       const result = body(user);
       if (user.revision > 0) this.#users.set(userId, user);
       else this.#users.delete(userId);

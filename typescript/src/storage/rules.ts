@@ -99,7 +99,7 @@ export function createSession(
 /** Set fields of the session. */
 export function updateSession(
   state: State,
-  { changes, holder, now }: Writing & { changes: SessionChanges },
+  { changes, holder, now }: { changes: SessionChanges } & Writing,
 ): Change {
   const session = requireWritable(state, { holder, now });
   return { session: touch(state, session, changes, now), lease: state.lease };
@@ -119,7 +119,7 @@ export function appendMessages(
     changes,
     holder,
     now,
-  }: Writing & { messages: readonly Message[]; status: Status; changes: SessionChanges },
+  }: { messages: readonly Message[]; status: Status; changes: SessionChanges } & Writing,
 ): Change {
   const session = requireWritable(state, { holder, now });
   let { last_seq: seq, last_turn: number } = session;
@@ -160,7 +160,7 @@ export function appendMessages(
  *
  * Throws `SessionBusyError` where it is no longer the newest, or another took it up.
  */
-export function retryTurn(state: State, { turn, holder, now }: Writing & { turn: number }): Change {
+export function retryTurn(state: State, { turn, holder, now }: { turn: number } & Writing): Change {
   const session = requireWritable(state, { holder, now });
   const { last } = state;
   if (last === null || last.turn !== turn || last.removed || last.status !== "failed") {

@@ -29,14 +29,14 @@ export interface UserSheets {
  */
 export interface Desk {
   /** Lay out the user's sheets, or none where there is no such user. */
-  reading<Result>(userId: string, body: (user: UserSheets) => Result): Result;
+  read<Result>(userId: string, body: (user: UserSheets) => Result): Result;
 
   /**
    * Lay them out, and keep them as `body` leaves them, unless it throws.
    *
    * A user whose revision is 0 after that is dropped.
    */
-  writing<Result>(userId: string, body: (user: UserSheets) => Result): Result;
+  write<Result>(userId: string, body: (user: UserSheets) => Result): Result;
 
   /** Give back what the desk holds open. */
   close(): void;
@@ -51,7 +51,7 @@ export class SheetShelf implements Shelf {
   }
 
   async change(userId: string, sessionId: string, rule: Rule): Promise<Session> {
-    return this.#desk.writing(userId, (user) => {
+    return this.#desk.write(userId, (user) => {
       const revision = user.revision + 1;
       let sheet = user.sheets.get(sessionId);
       const state = sheet ? sheetState(sheet, revision) : null;
@@ -71,7 +71,7 @@ export class SheetShelf implements Shelf {
     userId: string,
     sessionId: string,
   ): Promise<{ state: State; messages: StoredMessage[] }> {
-    return this.#desk.reading(userId, (user) => {
+    return this.#desk.read(userId, (user) => {
       const sheet = user.sheets.get(sessionId);
       if (!sheet) return { state: noSession(userId, sessionId, user.revision + 1), messages: [] };
       return { state: sheetState(sheet, user.revision + 1), messages: sheetWindow(sheet) };
@@ -79,7 +79,7 @@ export class SheetShelf implements Shelf {
   }
 
   async sessions(userId: string, limit: number | null): Promise<Session[]> {
-    return this.#desk.reading(userId, (user) => {
+    return this.#desk.read(userId, (user) => {
       const newest = [...user.sheets.values()].reverse().slice(0, limit ?? user.sheets.size);
       return newest.map((sheet) => copyJson(sheet.session));
     });
@@ -91,13 +91,13 @@ export class SheetShelf implements Shelf {
     limit: number | null,
     before: number | null,
   ): Promise<StoredTurn[]> {
-    return this.#desk.reading(userId, (user) =>
+    return this.#desk.read(userId, (user) =>
       sheetTurns(find(user, userId, sessionId), limit, before),
     );
   }
 
   async remove(userId: string, sessionId: string, check: (state: State) => void): Promise<Removed> {
-    return this.#desk.writing(userId, (user) => {
+    return this.#desk.write(userId, (user) => {
       const sheet = find(user, userId, sessionId);
       check(sheetState(sheet, 0));
       user.sheets.delete(sessionId);
@@ -106,7 +106,7 @@ export class SheetShelf implements Shelf {
   }
 
   async forget(userId: string): Promise<Removed> {
-    return this.#desk.writing(userId, (user) => {
+    return this.#desk.write(userId, (user) => {
       const removed = countRemoved([...user.sheets.values()]);
       user.revision = 0;
       user.sheets = new Map();
@@ -115,7 +115,7 @@ export class SheetShelf implements Shelf {
   }
 
   async read(userId: string, sessionId: string | null): Promise<SessionDocument[]> {
-    return this.#desk.reading(userId, (user) => {
+    return this.#desk.read(userId, (user) => {
       const sheets =
         sessionId === null ? [...user.sheets.values()] : [find(user, userId, sessionId)];
       return sheets.map((sheet) => copyJson(writeSheet(sheet)));
@@ -123,7 +123,7 @@ export class SheetShelf implements Shelf {
   }
 
   async insert(userId: string, sessions: readonly SessionDocument[]): Promise<Session[]> {
-    return this.#desk.writing(userId, (user) => {
+    return this.#desk.write(userId, (user) => {
       const sheets = new Map(user.sheets);
       const added = sessions.map((document, i) => {
         if (sheets.has(document.session_id)) {

@@ -60,7 +60,7 @@ class SqliteShelf implements Shelf {
   }
 
   async change(userId: string, sessionId: string, rule: Rule): Promise<Session> {
-    return this.#database.transaction("IMMEDIATE", () => {
+    return this.#database.transact("IMMEDIATE", () => {
       let { userNo, revision } = this.#user(userId);
       let { sessionNo, state } = this.#state(userId, sessionId);
       const change = rule(state);
@@ -78,21 +78,21 @@ class SqliteShelf implements Shelf {
     userId: string,
     sessionId: string,
   ): Promise<{ state: State; messages: StoredMessage[] }> {
-    return this.#database.transaction("DEFERRED", () => {
+    return this.#database.transact("DEFERRED", () => {
       const { sessionNo, state } = this.#state(userId, sessionId);
       const sql = `${MESSAGE} WHERE session_no = ? AND seq BETWEEN ? AND ? ORDER BY seq`;
       const messages = (state.session?.window ?? []).flatMap(([first, last]) =>
-        this.#database.rows(sql, sessionNo, first, last).map(readStoredMessage),
+        this.#database.rows(sql, [sessionNo, first, last]).map(readStoredMessage),
       );
       return { state, messages };
     });
   }
 
   async sessions(userId: string, limit: number | null): Promise<Session[]> {
-    return this.#database.transaction("DEFERRED", () => {
+    return this.#database.transact("DEFERRED", () => {
       const sql = `${SESSION} WHERE user_no = ? ORDER BY revision DESC LIMIT ?`;
       const { userNo } = this.#user(userId);
-      const rows = this.#database.rows(sql, userNo, limit ?? ALL);
+      const rows = this.#database.rows(sql, [userNo, limit ?? ALL]);
       return rows.map((row) => readSession(row, userId));
     });
   }
@@ -103,15 +103,15 @@ class SqliteShelf implements Shelf {
     limit: number | null,
     before: number | null,
   ): Promise<StoredTurn[]> {
-    return this.#database.transaction("DEFERRED", () => {
+    return this.#database.transact("DEFERRED", () => {
       const sessionNo = this.#find(userId, sessionId);
       const ends = [before ?? ALL, limit ?? ALL];
-      const rows = this.#database.rows(NEWEST_TURNS, sessionNo, ...ends).reverse();
+      const rows = this.#database.rows(NEWEST_TURNS, [sessionNo, ...ends]).reverse();
       const turns = new Map(rows.map((row) => [row[0], readStoredTurn(row)]));
       const [first, last] = [rows[0]?.[0], rows.at(-1)?.[0]];
       if (first !== undefined && last !== undefined) {
         const sql = `${MESSAGES_OF_TURNS} AND t.removed = 0 AND m.removed = 0 ORDER BY m.seq`;
-        for (const [turn, ...row] of this.#database.rows(sql, sessionNo, first, last)) {
+        for (const [turn, ...row] of this.#database.rows(sql, [sessionNo, first, last])) {
           turns.get(turn ?? null)?.messages.push(readStoredMessage(row));
         }
       }
@@ -120,7 +120,7 @@ class SqliteShelf implements Shelf {
   }
 
   async remove(userId: string, sessionId: string, check: (state: State) => void): Promise<Removed> {
-    const removed = this.#database.transaction("IMMEDIATE", () => {
+    const removed = this.#database.transact("IMMEDIATE", () => {
       const { sessionNo, state } = this.#state(userId, sessionId);
       check(state);
       return this.#remove([sessionNo]);
@@ -129,31 +129,30 @@ class SqliteShelf implements Shelf {
   }
 
   async forget(userId: string): Promise<Removed> {
-    const removed = this.#database.transaction("IMMEDIATE", () => {
+    const removed = this.#database.transact("IMMEDIATE", () => {
       const { userNo } = this.#user(userId);
-      const rows = this.#database.rows(`${SESSION} WHERE user_no = ?`, userNo);
+      const rows = this.#database.rows(`${SESSION} WHERE user_no = ?`, [userNo]);
       const counted = this.#remove(rows.map((row) => Number(row[0])));
-      this.#database.run("DELETE FROM users WHERE user_no = ?", userNo);
+      this.#database.run("DELETE FROM users WHERE user_no = ?", [userNo]);
       return counted;
     });
     return this.#purged(removed);
   }
 
   async read(userId: string, sessionId: string | null): Promise<SessionDocument[]> {
-    return this.#database.transaction("DEFERRED", () => {
+    return this.#database.transact("DEFERRED", () => {
       const rows =
         sessionId === null
-          ? this.#database.rows(
-              `${SESSION} WHERE user_no = ? ORDER BY revision`,
+          ? this.#database.rows(`${SESSION} WHERE user_no = ? ORDER BY revision`, [
               this.#user(userId).userNo,
-            )
-          : this.#database.rows(`${SESSION} WHERE session_no = ?`, this.#find(userId, sessionId));
+            ])
+          : this.#database.rows(`${SESSION} WHERE session_no = ?`, [this.#find(userId, sessionId)]);
       return rows.map((row) => this.#document(Number(row[0]), readSession(row, userId)));
     });
   }
 
   async insert(userId: string, sessions: readonly SessionDocument[]): Promise<Session[]> {
-    return this.#database.transaction("IMMEDIATE", () => {
+    return this.#database.transact("IMMEDIATE", () => {
       let { userNo, revision } = this.#user(userId);
       userNo ??= this.#insertUser(userId);
       const added: Session[] = [];
@@ -172,7 +171,7 @@ class SqliteShelf implements Shelf {
 
   #user(userId: string): { userNo: number | null; revision: number } {
     const sql = "SELECT user_no, revision FROM users WHERE id_hash = ?";
-    const [row] = this.#database.rows(sql, idHash(userId));
+    const [row] = this.#database.rows(sql, [idHash(userId)]);
     return row
       ? { userNo: Number(row[0]), revision: Number(row[1]) }
       : { userNo: null, revision: 0 };
@@ -181,14 +180,14 @@ class SqliteShelf implements Shelf {
   #state(userId: string, sessionId: string): { sessionNo: number | null; state: State } {
     const { userNo, revision } = this.#user(userId);
     const sql = `${SESSION} WHERE user_no = ? AND id_hash = ?`;
-    const [row] = this.#database.rows(sql, userNo, idHash(sessionId));
+    const [row] = this.#database.rows(sql, [userNo, idHash(sessionId)]);
     if (!row) return { sessionNo: null, state: noSession(userId, sessionId, revision + 1) };
     const sessionNo = Number(row[0]);
     const session = readSession(row, userId);
     const end = session.window.at(-1)?.[1] ?? 0;
     const newest = `${TURN} WHERE session_no = ? AND first_seq <= ? ORDER BY turn DESC LIMIT 1`;
     const [last = null, windowLast = null] = [session.last_seq, end].map((seq) => {
-      const [turn] = this.#database.rows(newest, sessionNo, seq);
+      const [turn] = this.#database.rows(newest, [sessionNo, seq]);
       return turn ? readTurn(turn) : null;
     });
     const state = {
@@ -206,49 +205,49 @@ class SqliteShelf implements Shelf {
   #find(userId: string, sessionId: string): number {
     const sql = `SELECT s.session_no FROM users u JOIN sessions s ON s.user_no = u.user_no
 WHERE u.id_hash = ? AND s.id_hash = ?`;
-    const [row] = this.#database.rows(sql, idHash(userId), idHash(sessionId));
+    const [row] = this.#database.rows(sql, [idHash(userId), idHash(sessionId)]);
     if (!row) throw new SessionNotFoundError(userId, sessionId);
     return Number(row[0]);
   }
 
   #insertUser(userId: string): number {
     const sql = "INSERT INTO users (id_hash, user_id, revision) VALUES (?, ?, 0)";
-    return this.#database.run(sql, idHash(userId), userId);
+    return this.#database.run(sql, [idHash(userId), userId]);
   }
 
   #setRevision(userNo: number | null, revision: number): void {
-    this.#database.run("UPDATE users SET revision = ? WHERE user_no = ?", revision, userNo);
+    this.#database.run("UPDATE users SET revision = ? WHERE user_no = ?", [revision, userNo]);
   }
 
   #insertSession(userNo: number, session: Session): number {
     const ids = [userNo, idHash(session.session_id), session.session_id];
-    return this.#database.run(INSERT_SESSION, ...ids, ...sessionValues(session));
+    return this.#database.run(INSERT_SESSION, [...ids, ...sessionValues(session)]);
   }
 
   #write(sessionNo: number, change: Change): void {
     const { lease, turns = [], messages = [], removeTurns, removeMessages } = change;
     const holder: SQLInputValue[] = lease ? [lease.holder, lease.until] : [null, null];
-    this.#database.run(UPDATE_SESSION, ...sessionValues(change.session), ...holder, sessionNo);
-    for (const turn of turns) this.#database.run(PUT_TURN, sessionNo, ...turnValues(turn));
+    this.#database.run(UPDATE_SESSION, [...sessionValues(change.session), ...holder, sessionNo]);
+    for (const turn of turns) this.#database.run(PUT_TURN, [sessionNo, ...turnValues(turn)]);
     for (const [, stored] of messages) {
       const values = messageValues(stored, { removed: false });
-      this.#database.run(INSERT_MESSAGE, sessionNo, ...values);
+      this.#database.run(INSERT_MESSAGE, [sessionNo, ...values]);
     }
     if (removeTurns !== undefined) {
       const sql = "UPDATE turns SET removed = 1 WHERE session_no = ? AND turn >= ? AND removed = 0";
-      this.#database.run(sql, sessionNo, removeTurns);
+      this.#database.run(sql, [sessionNo, removeTurns]);
     }
     if (removeMessages !== undefined) {
       const sql = "UPDATE messages SET removed = 1 WHERE session_no = ? AND seq >= ?";
-      this.#database.run(sql, sessionNo, removeMessages);
+      this.#database.run(sql, [sessionNo, removeMessages]);
     }
   }
 
   #document(sessionNo: number, session: Session): SessionDocument {
-    const rows = this.#database.rows(`${TURN} WHERE session_no = ? ORDER BY turn`, sessionNo);
+    const rows = this.#database.rows(`${TURN} WHERE session_no = ? ORDER BY turn`, [sessionNo]);
     const turns = new Map(rows.map((row) => [row[0], readTurnDocument(row)]));
     const sql = `${MESSAGES_OF_TURNS} ORDER BY m.seq`;
-    for (const [turn, ...row] of this.#database.rows(sql, sessionNo, 0, ALL)) {
+    for (const [turn, ...row] of this.#database.rows(sql, [sessionNo, 0, ALL])) {
       turns.get(turn ?? null)?.messages.push(readMessageDocument(row));
     }
     return writeSheet({ session, turns: [...turns.values()], lease: null });
@@ -265,9 +264,9 @@ WHERE u.id_hash = ? AND s.id_hash = ?`;
     if (state.session !== null) throw new SessionExistsError(userId, document.session_id);
     const sessionNo = this.#insertSession(userNo, session);
     for (const turn of turns) {
-      this.#database.run(PUT_TURN, sessionNo, ...turnValues(turnRow(turn)));
+      this.#database.run(PUT_TURN, [sessionNo, ...turnValues(turnRow(turn))]);
       for (const message of turn.messages) {
-        this.#database.run(INSERT_MESSAGE, sessionNo, ...messageValues(message, message));
+        this.#database.run(INSERT_MESSAGE, [sessionNo, ...messageValues(message, message)]);
       }
     }
     return session;
@@ -280,14 +279,14 @@ WHERE u.id_hash = ? AND s.id_hash = ?`;
     for (const number of sessions) {
       turns += this.#count("SELECT count(*) FROM turns WHERE session_no = ?", number);
       messages += this.#count("SELECT count(*) FROM messages WHERE session_no = ?", number);
-      this.#database.run("DELETE FROM sessions WHERE session_no = ?", number);
+      this.#database.run("DELETE FROM sessions WHERE session_no = ?", [number]);
     }
     this.#database.run("UPDATE purges SET pending = 1");
     return { sessions: sessions.length, turns, messages, purge_pending: true };
   }
 
   #count(sql: string, number: number | null): number {
-    return Number(this.#database.rows(sql, number)[0]?.[0]);
+    return Number(this.#database.rows(sql, [number])[0]?.[0]);
   }
 
   #purged(removed: Removed): Removed {

@@ -137,10 +137,10 @@ export class Store {
       status = "complete",
       changes = {},
       holder,
-    }: HolderOptions & {
+    }: {
       status?: Status | undefined;
       changes?: SessionChanges | undefined;
-    } = {},
+    } & HolderOptions = {},
   ): Promise<Session> {
     const read = {
       messages: messages.map((message, i) => readStored(message, `messages[${i}]`)),

@@ -13,7 +13,7 @@ import os
 import sqlite3
 import threading
 import uuid
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -26,7 +26,10 @@ from ..core.errors import (
 )
 from .migrations import migrate
 
-__all__ = ["APPLICATION_ID", "BUSY_MILLISECONDS", "Database"]
+__all__ = ["APPLICATION_ID", "BUSY_MILLISECONDS", "Database", "Row", "naming_errors"]
+
+Row = tuple[Any, ...]
+"""The values of one row, in the order of the statement's columns."""
 
 APPLICATION_ID = 0x546E4D6D
 """What the file's header says that it is, to `file` and to us: `TnMm`."""
@@ -70,11 +73,11 @@ class Database:
                     self._connection.execute("ROLLBACK")
                 raise
 
-    def rows(self, sql: str, *values: object) -> list[Any]:
-        """Run a statement and return its rows, each a tuple."""
+    def rows(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
+        """Run a statement and return its rows."""
         return self._connection.execute(sql, values).fetchall()
 
-    def run(self, sql: str, *values: object) -> int:
+    def run(self, sql: str, values: Sequence[object] = ()) -> int:
         """Run a statement that writes; returns the row id of what it inserted."""
         return self._connection.execute(sql, values).lastrowid or 0
 

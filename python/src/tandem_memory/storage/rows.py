@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any, cast
+from typing import cast
 
 from ..core.values import JsonObject, JsonValue, canonical_json
+from .database import Row
 from .documents import MessageDocument, TurnDocument
 from .records import Session, StoredMessage, StoredTurn
 from .rules import Lease, TurnRow
@@ -37,8 +38,6 @@ __all__ = [
     "session_values",
     "turn_values",
 ]
-
-Row = tuple[Any, ...]
 
 SESSION = """SELECT session_no, session_id, system_prompt, summary, window_ranges, last_seq,
 last_turn, revision, created_at, updated_at, lease_holder, lease_until FROM sessions"""

@@ -133,7 +133,7 @@ def update_session(
     state: State, *, changes: SessionChanges, holder: str | None, now: int
 ) -> Change:
     """Set fields of the session."""
-    session = require_writable(state, holder, now)
+    session = require_writable(state, holder=holder, now=now)
     return Change(touch(state, session, changes, now), state.lease)
 
 
@@ -151,7 +151,7 @@ def append_messages(
     The newest turn takes `status`. One still pending when the next opens has failed. Without a
     `window` in `changes`, the messages join the window if the turn has an answer.
     """
-    session = require_writable(state, holder, now)
+    session = require_writable(state, holder=holder, now=now)
     seq, number, at = session["last_seq"], session["last_turn"], timestamp(now)
     turn = state.last if state.last and not state.last["removed"] else None
     turns: dict[int, TurnRow] = {}
@@ -181,7 +181,7 @@ def retry_turn(state: State, *, turn: int, holder: str | None, now: int) -> Chan
 
     Raises `SessionBusyError` where it is no longer the newest, or another took it up.
     """
-    session = require_writable(state, holder, now)
+    session = require_writable(state, holder=holder, now=now)
     last = state.last
     if last is None or last["turn"] != turn or last["removed"] or last["status"] != "failed":
         raise SessionBusyError(state.user_id, state.session_id)
@@ -192,7 +192,7 @@ def retry_turn(state: State, *, turn: int, holder: str | None, now: int) -> Chan
 
 def undo_turn(state: State, *, holder: str | None, now: int) -> Change:
     """Remove the window's last turn and what came after it; none that left it comes back."""
-    session = require_writable(state, holder, now)
+    session = require_writable(state, holder=holder, now=now)
     last = state.window_last
     if last is None:
         return Change(session, state.lease)
@@ -203,7 +203,7 @@ def undo_turn(state: State, *, holder: str | None, now: int) -> Change:
 
 def clear_turns(state: State, *, holder: str | None, now: int) -> Change:
     """Remove all turns and the summary."""
-    session = require_writable(state, holder, now)
+    session = require_writable(state, holder=holder, now=now)
     cleared = touch(state, session, {"window": [], "summary": None}, now)
     return Change(cleared, state.lease, remove_turns=1)
 
@@ -216,7 +216,7 @@ def take_lease(state: State, *, holder: str, milliseconds: int, now: int) -> Cha
     """
     lease = state.lease
     lease_is_own = lease is not None and lease["holder"] == holder
-    session = require_writable(state, holder if lease_is_own else None, now)
+    session = require_writable(state, holder=holder if lease_is_own else None, now=now)
     taken = Change(session, {"holder": holder, "until": now + milliseconds})
     if lease_is_own or not is_pending(state):
         return taken
@@ -275,7 +275,7 @@ def require_session(state: State) -> Session:
     return state.session
 
 
-def require_writable(state: State, holder: str | None, now: int) -> Session:
+def require_writable(state: State, *, holder: str | None, now: int) -> Session:
     """Return the session if `holder` may write to it.
 
     A holder must still have the lease that it took: another one may have gone on since. Without a

@@ -1,3 +1,4 @@
+# ruff: noqa: D102 - `Shelf` says what each method of `SheetShelf` does
 """`SheetShelf`: a shelf that holds a user's sessions whole, on whatever desk they are laid."""
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from .documents import (
 from .records import Removed, Session, StoredMessage, StoredTurn
 from .rules import Rule, State, no_session
 
-__all__ = ["Desk", "UserSheets"]
+__all__ = ["Desk", "SheetShelf", "UserSheets"]
 
 
 @dataclass

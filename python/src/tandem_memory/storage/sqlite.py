@@ -87,7 +87,7 @@ class SqliteShelf:
             messages = [
                 read_stored_message(row)
                 for first, last in (state.session["window"] if state.session else [])
-                for row in self._database.rows(sql, session_no, first, last)
+                for row in self._database.rows(sql, (session_no, first, last))
             ]
             return state, messages
 
@@ -95,7 +95,7 @@ class SqliteShelf:
         with self._database.transaction("DEFERRED"):
             sql = f"{SESSION} WHERE user_no = ? ORDER BY revision DESC LIMIT ?"
             user_no, _ = self._user(user_id)
-            rows = self._database.rows(sql, user_no, ALL if limit is None else limit)
+            rows = self._database.rows(sql, (user_no, ALL if limit is None else limit))
             return [read_session(row, user_id) for row in rows]
 
     def turns(
@@ -104,11 +104,11 @@ class SqliteShelf:
         with self._database.transaction("DEFERRED"):
             session_no = self._find(user_id, session_id)
             ends = ALL if before is None else before, ALL if limit is None else limit
-            rows = self._database.rows(NEWEST_TURNS, session_no, *ends)
+            rows = self._database.rows(NEWEST_TURNS, (session_no, *ends))
             turns = {row[0]: read_stored_turn(row) for row in reversed(rows)}
             if turns:
                 sql = f"{MESSAGES_OF_TURNS} AND t.removed = 0 AND m.removed = 0 ORDER BY m.seq"
-                for row in self._database.rows(sql, session_no, min(turns), max(turns)):
+                for row in self._database.rows(sql, (session_no, min(turns), max(turns))):
                     turns[row[0]]["messages"].append(read_stored_message(row[1:]))
             return list(turns.values())
 
@@ -122,9 +122,9 @@ class SqliteShelf:
     def forget(self, user_id: str) -> Removed:
         with self._database.transaction("IMMEDIATE"):
             user_no, _ = self._user(user_id)
-            rows = self._database.rows(f"{SESSION} WHERE user_no = ?", user_no)
+            rows = self._database.rows(f"{SESSION} WHERE user_no = ?", (user_no,))
             removed = self._remove([row[0] for row in rows])
-            self._database.run("DELETE FROM users WHERE user_no = ?", user_no)
+            self._database.run("DELETE FROM users WHERE user_no = ?", (user_no,))
         return self._purged(removed)
 
     def read(self, user_id: str, session_id: str | None) -> list[SessionDocument]:
@@ -134,7 +134,7 @@ class SqliteShelf:
             if session_id is not None:
                 sql = f"{SESSION} WHERE session_no = ?"
                 user_no = self._find(user_id, session_id)
-            rows = self._database.rows(sql, user_no)
+            rows = self._database.rows(sql, (user_no,))
             return [self._document(row[0], read_session(row, user_id)) for row in rows]
 
     def insert(self, user_id: str, sessions: Sequence[SessionDocument]) -> list[Session]:
@@ -153,13 +153,13 @@ class SqliteShelf:
 
     def _user(self, user_id: str) -> tuple[int | None, int]:
         sql = "SELECT user_no, revision FROM users WHERE id_hash = ?"
-        rows = self._database.rows(sql, id_hash(user_id))
+        rows = self._database.rows(sql, (id_hash(user_id),))
         return rows[0] if rows else (None, 0)
 
     def _state(self, user_id: str, session_id: str) -> tuple[int | None, State]:
         user_no, revision = self._user(user_id)
         sql = f"{SESSION} WHERE user_no = ? AND id_hash = ?"
-        rows = self._database.rows(sql, user_no, id_hash(session_id))
+        rows = self._database.rows(sql, (user_no, id_hash(session_id)))
         if not rows:
             return None, no_session(user_id, session_id, revision + 1)
         session_no: int = rows[0][0]
@@ -167,7 +167,7 @@ class SqliteShelf:
         end = session["window"][-1][1] if session["window"] else 0
         newest = f"{TURN} WHERE session_no = ? AND first_seq <= ? ORDER BY turn DESC LIMIT 1"
         last, window_last = (
-            [read_turn(row) for row in self._database.rows(newest, session_no, seq)]
+            [read_turn(row) for row in self._database.rows(newest, (session_no, seq))]
             for seq in (session["last_seq"], end)
         )
         state = State(
@@ -184,44 +184,44 @@ class SqliteShelf:
     def _find(self, user_id: str, session_id: str) -> int:
         sql = """SELECT s.session_no FROM users u JOIN sessions s ON s.user_no = u.user_no
 WHERE u.id_hash = ? AND s.id_hash = ?"""
-        rows = self._database.rows(sql, id_hash(user_id), id_hash(session_id))
+        rows = self._database.rows(sql, (id_hash(user_id), id_hash(session_id)))
         if not rows:
             raise SessionNotFoundError(user_id, session_id)
         return rows[0][0]
 
     def _insert_user(self, user_id: str) -> int:
         sql = "INSERT INTO users (id_hash, user_id, revision) VALUES (?, ?, 0)"
-        return self._database.run(sql, id_hash(user_id), user_id)
+        return self._database.run(sql, (id_hash(user_id), user_id))
 
     def _set_revision(self, user_no: int | None, revision: int) -> None:
-        self._database.run("UPDATE users SET revision = ? WHERE user_no = ?", revision, user_no)
+        self._database.run("UPDATE users SET revision = ? WHERE user_no = ?", (revision, user_no))
 
     def _insert_session(self, user_no: int, session: Session) -> int:
         ids = user_no, id_hash(session["session_id"]), session["session_id"]
-        return self._database.run(INSERT_SESSION, *ids, *session_values(session))
+        return self._database.run(INSERT_SESSION, (*ids, *session_values(session)))
 
     def _write(self, session_no: int, change: Change) -> None:
         lease = change.lease
         holder = (lease["holder"], lease["until"]) if lease else (None, None)
         values = session_values(change.session)
-        self._database.run(UPDATE_SESSION, *values, *holder, session_no)
+        self._database.run(UPDATE_SESSION, (*values, *holder, session_no))
         for turn in change.turns:
-            self._database.run(PUT_TURN, session_no, *turn_values(turn))
+            self._database.run(PUT_TURN, (session_no, *turn_values(turn)))
         for _, stored in change.messages:
             values = message_values(stored, removed=False)
-            self._database.run(INSERT_MESSAGE, session_no, *values)
+            self._database.run(INSERT_MESSAGE, (session_no, *values))
         if change.remove_turns is not None:
             sql = "UPDATE turns SET removed = 1 WHERE session_no = ? AND turn >= ? AND removed = 0"
-            self._database.run(sql, session_no, change.remove_turns)
+            self._database.run(sql, (session_no, change.remove_turns))
         if change.remove_messages is not None:
             sql = "UPDATE messages SET removed = 1 WHERE session_no = ? AND seq >= ?"
-            self._database.run(sql, session_no, change.remove_messages)
+            self._database.run(sql, (session_no, change.remove_messages))
 
     def _document(self, session_no: int, session: Session) -> SessionDocument:
         sql = f"{TURN} WHERE session_no = ? ORDER BY turn"
-        turns = {row[0]: read_turn_document(row) for row in self._database.rows(sql, session_no)}
+        turns = {row[0]: read_turn_document(row) for row in self._database.rows(sql, (session_no,))}
         sql = f"{MESSAGES_OF_TURNS} ORDER BY m.seq"
-        for row in self._database.rows(sql, session_no, 0, ALL):
+        for row in self._database.rows(sql, (session_no, 0, ALL)):
             turns[row[0]]["messages"].append(read_message_document(row[1:]))
         return write_sheet(Sheet(session, list(turns.values())))
 
@@ -234,10 +234,10 @@ WHERE u.id_hash = ? AND s.id_hash = ?"""
             raise SessionExistsError(user_id, document["session_id"])
         session_no = self._insert_session(user_no, sheet.session)
         for turn in sheet.turns:
-            self._database.run(PUT_TURN, session_no, *turn_values(turn_row(turn)))
+            self._database.run(PUT_TURN, (session_no, *turn_values(turn_row(turn))))
             for message in turn["messages"]:
                 values = message_values(message, removed=message["removed"])
-                self._database.run(INSERT_MESSAGE, session_no, *values)
+                self._database.run(INSERT_MESSAGE, (session_no, *values))
         return sheet.session
 
     def _remove(self, sessions: Sequence[int | None]) -> Removed:
@@ -246,7 +246,7 @@ WHERE u.id_hash = ? AND s.id_hash = ?"""
         for number in sessions:
             turns += self._count("SELECT count(*) FROM turns WHERE session_no = ?", number)
             messages += self._count("SELECT count(*) FROM messages WHERE session_no = ?", number)
-            self._database.run("DELETE FROM sessions WHERE session_no = ?", number)
+            self._database.run("DELETE FROM sessions WHERE session_no = ?", (number,))
         self._database.run("UPDATE purges SET pending = 1")
         return {
             "sessions": len(sessions),
@@ -256,7 +256,7 @@ WHERE u.id_hash = ? AND s.id_hash = ?"""
         }
 
     def _count(self, sql: str, number: int | None) -> int:
-        return self._database.rows(sql, number)[0][0]
+        return self._database.rows(sql, (number,))[0][0]
 
     def _purged(self, removed: Removed) -> Removed:
         removed["purge_pending"] = self._database.purge()
