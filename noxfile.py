@@ -31,6 +31,7 @@ sys.path.insert(0, str(Path(__file__).parent / "shared-fixtures" / "checks"))
 
 import serve
 from environments import (
+    BENCH,
     CHECKS,
     NODE,
     PYTHON,
@@ -51,6 +52,7 @@ if __name__ == "__main__":
 import nox  # absent until run_nox has fetched it
 
 REPORTS = TOP / ".nox" / "reports"
+TABLES = ["window", "cache", "token_estimate"]
 PYTHONS = sorted({"3.11", "3.12", "3.13", "3.14", RUNNING}, key=lambda text: int(text[2:]))
 
 nox.needs_version = ">=2025.5.1"
@@ -243,16 +245,21 @@ def chat(session: nox.Session) -> None:
 
 @nox.session(python=False)
 def bench(session: nox.Session) -> None:
-    """Benchmark tables, in ratios (`-- window`, `cache`, `storage`: one of them)."""
-    interpreter = install(session, TOOLS, "package", "bench")
+    """Benchmark tables, in ratios (`-- window`, `cache`, …: one of them; the rest goes to it)."""
+    interpreter = install(session, BENCH, "package", "bench")
     install_node(session)
-    tables = session.posargs or [path.stem for path in sorted((PYTHON / "benchmarks").glob("*.py"))]
+    install_node(session, TYPESCRIPT / "benchmarks")
+    _node(session, "typescript/bin/tsc", "--project", "benchmarks")
+    tables = [word for word in session.posargs if word in TABLES] or TABLES
+    rest = [word for word in session.posargs if word not in TABLES]
     for table in tables:
         with _model(session, None) if table == "cache" else contextlib.nullcontext() as served:
-            env = (
-                {"TANDEM_LIVE_URL": served.url, "TANDEM_LIVE_MODEL": served.model} if served else {}
-            )
-            session.run(interpreter, PYTHON / "benchmarks" / f"{table}.py", env=env, external=True)
+            env = {"PATH": f"{python_of(TOOLS).parent}{os.pathsep}{os.environ['PATH']}"}
+            if served:
+                session.log(str(served))
+                env |= {"TANDEM_LIVE_URL": served.url, "TANDEM_LIVE_MODEL": served.model}
+            program = PYTHON / "benchmarks" / f"{table}.py"
+            session.run(interpreter, program, *rest, env=env, external=True)
             twin = TYPESCRIPT / "benchmarks" / f"{table}.ts"
             if twin.exists():
-                session.run(NODE, twin, env=env, external=True)
+                session.run(NODE, twin, *rest, env=env, external=True)

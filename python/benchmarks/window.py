@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import math
 import platform
 import statistics
 import sys
@@ -77,10 +78,11 @@ def chat(first: int, count: int) -> list[tuple[str, str]]:
 
 def history(messages: int) -> list[dict[str, str]]:
     """Return a system message and as many others."""
-    pairs = chat(0, messages // 2)
-    roles = ("user", "assistant")
-    told = [{"role": r, "content": text} for pair in pairs for r, text in zip(roles, pair)]
-    return [{"role": "system", "content": "You are a helpful assistant."}, *told]
+    told = [{"role": "system", "content": "You are a helpful assistant."}]
+    for question, reply in chat(0, messages // 2):
+        told.append({"role": "user", "content": question})
+        told.append({"role": "assistant", "content": reply})
+    return told
 
 
 def measure(manager: Chat, clock: GcClock, into: Times) -> None:
@@ -119,7 +121,7 @@ def compare(makers: Sequence[Callable[[list[dict[str, str]]], Chat]], rounds: in
     lines.append("|---|" + "--:|" * (len(WINDOWS) + 1))
     for name, cells in names.items():
         rates = (
-            f"{times.rate():,.4g}/s ({ours / times.rate():.3g})"
+            f"{figures(times.rate())}/s ({figures(ours / times.rate())})"
             for times, ours in zip(cells, own, strict=True)
         )
         collecting = " / ".join(f"{statistics.median(times.gc):.0%}" for times in cells)
@@ -148,6 +150,12 @@ def growth(rounds: int) -> Iterable[str]:
         yield f"| {dropped:,} | {' | '.join(row)} |"
 
 
+def figures(value: float) -> str:
+    """Return a number to three significant digits."""
+    digits = max(2 - math.floor(math.log10(value)), 0)
+    return f"{float(f'{value:.3g}'):,.{digits}f}"
+
+
 def show_progress(text: str) -> None:
     """Show a line on a terminal's standard error, in place of the last one."""
     if sys.stderr.isatty():
@@ -169,7 +177,7 @@ def main() -> None:
         rounds,
     )
     print(f"Python {platform.python_version()}: messages added and trimmed per second, by window")
-    print("(in brackets: how many times that Tandem Memory does; last, the share spent in GC)\n")
+    print("(in brackets: how many times as many Tandem Memory does; last, the share spent in GC)\n")
     print("\n".join(trims))
     turns = compare(
         [

