@@ -162,7 +162,10 @@ function whole(value: number): string {
 
 /** Return a number to three significant digits. */
 function figures(value: number): string {
-  return value.toLocaleString("en-US", { minimumSignificantDigits: 3, maximumSignificantDigits: 3 });
+  return value.toLocaleString("en-US", {
+    minimumSignificantDigits: 3,
+    maximumSignificantDigits: 3,
+  });
 }
 
 /** Show a line on a terminal's standard error, in place of the last one. */
@@ -182,7 +185,9 @@ const trims = await compare(
   rounds,
 );
 console.log(`Node ${process.versions.node}: messages added and trimmed per second, by window`);
-console.log("(in brackets: how many times as many Tandem Memory does; last, the share spent in GC)\n");
+console.log(
+  "(in brackets: how many times as many Tandem Memory does; last, the share spent in GC)\n",
+);
 console.log(trims.join("\n"));
 const turns = await compare(
   [
