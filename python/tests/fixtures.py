@@ -20,6 +20,7 @@ from tandem_memory.core.manager import MemoryManager
 from tandem_memory.core.messages import Message
 from tandem_memory.core.thinking import ThinkingSplitter
 from tandem_memory.core.window import window
+from terminals import TerminalSubject
 
 Json = Any  # a fixture's JSON is looked into freely; `run_case` compares it whole
 
@@ -180,6 +181,7 @@ def chat_subject(options: Json) -> ChatSubject:
 
 SUBJECTS: dict[str, Callable[[Json], CanBeCalled]] = {
     "chat": chat_subject,
+    "cli": lambda _: TerminalSubject(),
     "core": lambda _: Functions(),
     "manager": manager_subject,
     "models": ModelsSubject,

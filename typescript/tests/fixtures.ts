@@ -17,6 +17,7 @@ import type { CountTokens } from "../src/core/turns.ts";
 import { canonicalJson, isObject, wellFormed } from "../src/core/values.ts";
 import { window } from "../src/core/window.ts";
 import { chatSubject, modelsSubject } from "./chats.ts";
+import { terminalSubject } from "./terminals.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: a fixture's JSON is looked into freely; `runCase` compares it whole
 export type Json = any;
@@ -184,6 +185,7 @@ function splitterSubject(options: Json): Subject {
 const SUBJECTS: Record<string, (options: Json) => Subject> = {
   chat: ({ count_tokens = "ones", ...options }) =>
     chatSubject(options, COUNTERS[count_tokens] as CountTokens),
+  cli: () => terminalSubject,
   core: () => functions,
   manager: managerSubject,
   models: modelsSubject,

@@ -58,7 +58,7 @@ function moduleName(file: string): string {
 
 function readModule(source: ts.SourceFile): { doc: boolean; names: Name[] } {
   const names = source.statements.filter(isDeclared).flatMap(readName);
-  return { doc: source.getFullText().startsWith("/**"), names: mergeOverloads(names) };
+  return { doc: /^(#!.*\n)?\/\*\*/.test(source.getFullText()), names: mergeOverloads(names) };
 }
 
 function isDeclared(node: ts.Node): node is Declared {

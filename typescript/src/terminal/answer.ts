@@ -47,7 +47,8 @@ export class AnswerText {
 
   #open(part: Part): string {
     const text = this.#part ? `${this.#close()}\n\n` : "";
-    const plain = part === "thinking" || this.#part ? `(${part}) ` : "";
+    // Without the codes words tell where the thinking begins, and where it ends.
+    const plain = part === "thinking" ? "(thinking) " : this.#part ? "(answer) " : "";
     const dimmed = part === "thinking" ? DIM : "";
     this.#part = part;
     return text + (this.#styled ? dimmed : plain);

@@ -4,7 +4,7 @@ import type { WriteStream } from "node:tty";
 import { clip, oneLine, visible } from "./width.ts";
 
 /** What can be printed to; only a terminal has `isTTY` and `columns`. */
-export type Output = Pick<NodeJS.WritableStream, "write"> &
+type Output = Pick<NodeJS.WritableStream, "write"> &
   Partial<Pick<WriteStream, "isTTY" | "columns">>;
 
 /**

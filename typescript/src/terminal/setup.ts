@@ -23,12 +23,12 @@ export class Setup {
   readonly #system: string | null;
   readonly #turns: number | null;
 
-  constructor(args: Arguments) {
-    this.#models = loadModels(args.file);
-    this.#host = args.host;
-    this.#system = args.system;
-    this.#turns = args.turns;
-    this.think = args.think;
+  constructor(given: Arguments) {
+    this.#models = loadModels(given.file);
+    this.#host = given.host;
+    this.#system = given.system;
+    this.#turns = given.turns;
+    this.think = given.think;
   }
 
   /** All entries, sorted by path. */

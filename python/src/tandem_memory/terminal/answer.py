@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .width import visible
 
-__all__ = ["DIM", "UNDIM", "AnswerText"]
+__all__ = ["AnswerText"]
 
 DIM, UNDIM = "\x1b[2m", "\x1b[22m"
 
@@ -44,7 +44,8 @@ class AnswerText:
 
     def _open(self, part: str) -> str:
         text = self._close() + "\n\n" if self._part else ""
-        plain = f"({part}) " if part == "thinking" or self._part else ""
+        # Without the codes words tell where the thinking begins, and where it ends.
+        plain = "(thinking) " if part == "thinking" else "(answer) " if self._part else ""
         dimmed = DIM if part == "thinking" else ""
         self._part = part
         return text + (dimmed if self._styled else plain)

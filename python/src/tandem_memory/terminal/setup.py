@@ -10,7 +10,7 @@ from ..chat.session import AsyncChat
 from ..chat.settings import ModelEntry
 from .arguments import Arguments
 
-__all__ = ["DEFAULT_PATH", "Setup"]
+__all__ = ["Setup"]
 
 DEFAULT_PATH = "local/chat/small"
 
@@ -23,12 +23,12 @@ class Setup:
     Raises `InvalidModelFileError`.
     """
 
-    def __init__(self, arguments: Arguments) -> None:
-        self._models = load_models(arguments.file)
-        self._host = arguments.host
-        self._system = arguments.system
-        self._turns = arguments.turns
-        self.think = arguments.think
+    def __init__(self, given: Arguments) -> None:
+        self._models = load_models(given.file)
+        self._host = given.host
+        self._system = given.system
+        self._turns = given.turns
+        self.think = given.think
 
     @property
     def entries(self) -> list[ModelEntry]:

@@ -1,0 +1,59 @@
+"""What fixtures call of the terminal program. Twin: typescript/tests/terminals.ts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tandem_memory import make_entry
+from tandem_memory.chat.engine import PullProgress
+from tandem_memory.terminal.answer import AnswerText
+from tandem_memory.terminal.arguments import parse_arguments
+from tandem_memory.terminal.commands import parse_line
+from tandem_memory.terminal.listing import render_models
+from tandem_memory.terminal.pull import render_progress
+from tandem_memory.terminal.table import render_context
+from tandem_memory.terminal.texts import BANNER, CHAT_HELP, HELP, HINTS, PROMPT
+
+Json = Any
+
+FUNCTIONS: dict[str, Callable[[Json], Json]] = {
+    "parse_arguments": lambda args: parse_arguments(args["words"]),
+    "parse_line": lambda args: parse_line(args["line"]),
+    "render_answer": lambda args: render_answer(args["pieces"], args["styled"], args["shown"]),
+    "render_context": lambda args: lines(render_context(args["explanation"], args["columns"])),
+    "render_models": lambda args: lines(
+        render_models(
+            [make_entry(entry.pop("path"), entry) for entry in args["entries"]], args["installed"]
+        )
+    ),
+    "render_progress": lambda args: list(
+        render_progress(args["model"], PullProgress(**args["progress"]))
+    ),
+    "texts": lambda _: {
+        "help": {command: lines(text) for command, text in HELP.items()},
+        "banner": BANNER,
+        "prompt": PROMPT,
+        "chat_help": lines(CHAT_HELP),
+        "hints": dict(HINTS),
+    },
+}
+
+
+class TerminalSubject:
+    """The functions of the terminal program, which have no state."""
+
+    def call(self, name: str, args: Json) -> Json:
+        return FUNCTIONS[name](args)
+
+    def state(self) -> None:
+        return None
+
+
+def lines(text: str) -> list[str]:
+    return text.split("\n")
+
+
+def render_answer(pieces: list[Json], styled: bool, shown: bool) -> str:
+    answer = AnswerText(styled=styled, shown=shown)
+    return "".join(answer.add(**piece) for piece in pieces) + answer.end()

@@ -1,0 +1,60 @@
+/** What fixtures call of the terminal program. Twin: python/tests/terminals.py. */
+
+import { makeEntry } from "../src/chat/settings.ts";
+import { AnswerText } from "../src/terminal/answer.ts";
+import { parseArguments } from "../src/terminal/arguments.ts";
+import { parseLine } from "../src/terminal/commands.ts";
+import { renderModels } from "../src/terminal/listing.ts";
+import { renderProgress } from "../src/terminal/pull.ts";
+import { renderContext } from "../src/terminal/table.ts";
+import { BANNER, CHAT_HELP, HELP, HINTS, PROMPT } from "../src/terminal/texts.ts";
+
+// biome-ignore lint/suspicious/noExplicitAny: a fixture's JSON is looked into freely; `runCase` compares it whole
+type Json = any;
+
+const FUNCTIONS: Record<string, (args: Json) => Json> = {
+  parse_arguments: ({ words }) => parseArguments(words),
+  parse_line: ({ line }) => parseLine(line),
+  render_answer: ({ pieces, styled, shown }) => renderAnswer(pieces, styled, shown),
+  render_context: ({ explanation, columns }) => lines(renderContext(explanation, columns)),
+  render_models: ({ entries, installed }) =>
+    lines(
+      renderModels(
+        entries.map(({ path, ...settings }: Json) => makeEntry(path, settings)),
+        new Map(Object.entries(installed)),
+      ),
+    ),
+  render_progress: ({ model, progress }) =>
+    renderProgress(model, { completed: null, total: null, ...progress }),
+  texts: () => ({
+    help: Object.fromEntries(Object.entries(HELP).map(([name, text]) => [name, lines(text)])),
+    banner: BANNER,
+    prompt: PROMPT,
+    chat_help: lines(CHAT_HELP),
+    hints: Object.fromEntries(
+      Object.entries(HINTS).map(([name, text]) => [
+        name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+        text,
+      ]),
+    ),
+  }),
+};
+
+/** The functions of the terminal program, which have no state. */
+export const terminalSubject = {
+  call(name: string, args: Json): Json {
+    const run = FUNCTIONS[name];
+    if (!run) throw new Error(`no function ${name}`);
+    return run(args);
+  },
+  state: () => null,
+};
+
+function lines(text: string): string[] {
+  return text.split("\n");
+}
+
+function renderAnswer(pieces: Json[], styled: boolean, shown: boolean): string {
+  const answer = new AnswerText({ styled, shown });
+  return pieces.map((piece) => answer.add(piece)).join("") + answer.end();
+}
