@@ -103,7 +103,7 @@ def ollama(say: Callable[[str], None]) -> Generator[str | None]:
 @contextlib.contextmanager
 def ollama_server() -> Generator[str]:
     """An `ollama serve` of one's own on a free loopback port, for the block; yields its URL."""
-    url = f"http://127.0.0.1:{_free_port()}"
+    url = f"http://127.0.0.1:{free_port()}"
     with _server([str(OLLAMA), "serve"], url):
         yield url
 
@@ -111,7 +111,7 @@ def ollama_server() -> Generator[str]:
 @contextlib.contextmanager
 def embedded_server(python: Path) -> Generator[str]:
     """The embedded engine on a free loopback port, for the block; yields its URL."""
-    port = _free_port()
+    port = free_port()
     url = f"http://127.0.0.1:{port}"
     command = [str(python), "-m", "tandem_memory.embedded", "--with-parent", "--port", str(port)]
     with _server(command, url):
@@ -156,7 +156,7 @@ def _server(command: list[str], url: str) -> Generator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
