@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from types import EllipsisType
 from typing import Any, Generic, Protocol, TypeVar, cast
@@ -59,11 +59,11 @@ class Conversation(Generic[EngineT]):
         trim_to: int | EllipsisType | None = ...,
         max_tokens: int | EllipsisType | None = ...,
         count_tokens: CountTokens = estimate_tokens,
-        tools: Sequence[JsonObject] = (),
+        tools: Sequence[Mapping[str, object]] = (),
     ) -> None:
         made = self._make_engine(model) if isinstance(model, ModelEntry) else model
         self.engine = cast("EngineT", made)
-        self.tools = copy_json(list(tools))
+        self.tools = copy_json(cast("list[JsonObject]", list(tools)))
         entry = self.engine.entry
         own_trim = entry.trim_to if max_turns is ... else half(max_turns)
         self._trim_to = own_trim if trim_to is ... else trim_to

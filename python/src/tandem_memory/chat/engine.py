@@ -62,8 +62,8 @@ class Engine(Protocol):
         self,
         messages: Sequence[Message],
         *,
-        tools: Sequence[JsonObject] = (),
-        format: JsonValue = None,  # noqa: A002 - Ollama's own name for it
+        tools: Sequence[Mapping[str, object]] = (),
+        format: Mapping[str, object] | str | None = None,  # noqa: A002 - Ollama's own name for it
     ) -> Generator[Delta]:
         """Send `messages` and yield the answer as it comes; the last delta has the `ending`.
 
@@ -98,8 +98,8 @@ class AsyncEngine(Protocol):
         self,
         messages: Sequence[Message],
         *,
-        tools: Sequence[JsonObject] = (),
-        format: JsonValue = None,  # noqa: A002 - Ollama's own name for it
+        tools: Sequence[Mapping[str, object]] = (),
+        format: Mapping[str, object] | str | None = None,  # noqa: A002 - Ollama's own name for it
     ) -> AsyncGenerator[Delta]:
         """See `Engine.stream`."""
         ...
@@ -128,8 +128,8 @@ class OllamaEngine:
         self,
         messages: Sequence[Message],
         *,
-        tools: Sequence[JsonObject] = (),
-        format: JsonValue = None,  # noqa: A002
+        tools: Sequence[Mapping[str, object]] = (),
+        format: Mapping[str, object] | str | None = None,  # noqa: A002
     ) -> Generator[Delta]:
         """Send `messages` and yield the answer as it comes; see `Engine.stream`."""
         body = chat_request(self.entry, messages, tools=tools, format=format)
@@ -173,8 +173,8 @@ class AsyncOllamaEngine:
         self,
         messages: Sequence[Message],
         *,
-        tools: Sequence[JsonObject] = (),
-        format: JsonValue = None,  # noqa: A002
+        tools: Sequence[Mapping[str, object]] = (),
+        format: Mapping[str, object] | str | None = None,  # noqa: A002
     ) -> AsyncGenerator[Delta]:
         """Send `messages` and yield the answer as it comes; see `Engine.stream`."""
         body = chat_request(self.entry, messages, tools=tools, format=format)

@@ -7,7 +7,7 @@ anything, so plain and async conversations share it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -28,7 +28,7 @@ class Question:
 
     content: str | None
     images: Sequence[str] | None = None
-    format: JsonValue = None
+    format: Mapping[str, object] | str | None = None
     on_thinking: Callable[[str], object] | None = None
 
 

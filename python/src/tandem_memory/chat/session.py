@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, closing, contextmanager
 from functools import partial
 from types import TracebackType
@@ -20,7 +20,6 @@ from typing import Self
 
 from ..core.errors import NoAnswerError
 from ..core.messages import Message
-from ..core.values import JsonValue
 from .conversation import Conversation
 from .engine import AsyncEngine, AsyncOllamaEngine, Engine, OllamaEngine
 from .exchange import Question, Reply
@@ -41,7 +40,7 @@ class Chat(Conversation[Engine]):
         content: str | None,
         *,
         images: Sequence[str] | None = None,
-        format: JsonValue = None,  # noqa: A002 - Ollama's own name for it
+        format: Mapping[str, object] | str | None = None,  # noqa: A002 - Ollama's own name for it
         on_thinking: Callable[[str], object] | None = None,
     ) -> Reply:
         """Ask, wait for the whole answer and return it; `stream` says the rest."""
@@ -53,7 +52,7 @@ class Chat(Conversation[Engine]):
         content: str | None,
         *,
         images: Sequence[str] | None = None,
-        format: JsonValue = None,  # noqa: A002
+        format: Mapping[str, object] | str | None = None,  # noqa: A002
         on_thinking: Callable[[str], object] | None = None,
     ) -> ChatStream:
         """Ask, and return the answer's text as a stream, which begins with its first piece.
@@ -170,7 +169,7 @@ class AsyncChat(Conversation[AsyncEngine]):
         content: str | None,
         *,
         images: Sequence[str] | None = None,
-        format: JsonValue = None,  # noqa: A002
+        format: Mapping[str, object] | str | None = None,  # noqa: A002
         on_thinking: Callable[[str], object] | None = None,
     ) -> Reply:
         """See `Chat.ask`."""
@@ -182,7 +181,7 @@ class AsyncChat(Conversation[AsyncEngine]):
         content: str | None,
         *,
         images: Sequence[str] | None = None,
-        format: JsonValue = None,  # noqa: A002
+        format: Mapping[str, object] | str | None = None,  # noqa: A002
         on_thinking: Callable[[str], object] | None = None,
     ) -> AsyncChatStream:
         """See `Chat.stream`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, cast
 
@@ -68,7 +68,9 @@ class ModelEntry:
     options: JsonObject
 
 
-def make_entry(path: str, settings: JsonObject, *, host: str = DEFAULT_HOST) -> ModelEntry:
+def make_entry(
+    path: str, settings: Mapping[str, object], *, host: str = DEFAULT_HOST
+) -> ModelEntry:
     """Return an entry of settings by their names in a model file, with the defaults of the rest.
 
     `host` is the server where `settings` names none. Raises `InvalidModelFileError`.
@@ -183,7 +185,9 @@ def or_none(check: Callable[[object], JsonValue]) -> Callable[[object], JsonValu
 
 
 def keep_alive(value: object) -> JsonValue:
-    if isinstance(value, float | int) and not isinstance(value, bool) and value == int(value):
+    if isinstance(value, float | int) and not isinstance(value, bool):
+        if whole_number(abs(value)) is None:
+            raise ValueError
         return int(value)
     return text(value)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -68,8 +68,8 @@ def chat_request(
     entry: ModelEntry,
     messages: Sequence[Message],
     *,
-    tools: Sequence[JsonObject] = (),
-    format: JsonValue = None,  # noqa: A002 - Ollama's own name for it
+    tools: Sequence[Mapping[str, object]] = (),
+    format: Mapping[str, object] | str | None = None,  # noqa: A002 - Ollama's own name for it
 ) -> JsonObject:
     """Return the body of `POST /api/chat`.
 
@@ -90,9 +90,9 @@ def chat_request(
     if entry.keep_alive is not None:
         body["keep_alive"] = entry.keep_alive
     if tools:
-        body["tools"] = list(tools)
+        body["tools"] = cast("list[JsonValue]", list(tools))
     if format is not None:
-        body["format"] = format
+        body["format"] = cast("JsonValue", format)
     return body
 
 
