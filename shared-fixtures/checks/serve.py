@@ -157,6 +157,7 @@ def _server(command: list[str], url: str) -> Generator[None]:
 
 
 def free_port() -> int:
+    """A loopback port that nobody listens on just now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
