@@ -98,10 +98,13 @@ def test_pages_of_other_sites_are_kept_out(server: EmbeddedServer) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_ends_in_order_on_a_signal(number: signal.Signals) -> None:
     with subprocess.Popen(COMMAND, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout
-        assert any(line.startswith(URL_LINE) for line in process.stdout)
-        process.send_signal(number)
-        assert process.wait(timeout=20) == 0
+        try:
+            assert process.stdout
+            assert any(line.startswith(URL_LINE) for line in process.stdout)
+            process.send_signal(number)
+            assert process.wait(timeout=20) == 0
+        finally:
+            process.kill()
 
 
 def test_ends_with_its_parent() -> None:

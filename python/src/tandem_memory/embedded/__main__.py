@@ -40,7 +40,7 @@ def main() -> int:
     server = uvicorn.Server(
         uvicorn.Config(Api(model, residency).app(), log_level="warning", lifespan="off")
     )
-    _end_by_signal()
+    _end_by_signal(server)
     if arguments.with_parent:
         _end_with_input(server)
     print(
@@ -78,13 +78,14 @@ def _listen(host: str, port: int) -> socket.socket:
     return listener
 
 
-def _end_by_signal() -> None:
-    # uvicorn ends in order on a signal, then raises it again for its former handler: not needed.
-    def ignore(_number: int, _frame: object) -> None:
-        return
+def _end_by_signal(server: "uvicorn.Server") -> None:
+    # uvicorn has its own handlers while it serves; this is for a signal before that, and for the
+    # same one when uvicorn raises it again after it has ended in order.
+    def end(_number: int, _frame: object) -> None:
+        server.should_exit = True
 
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, ignore)
+        signal.signal(number, end)
 
 
 def _end_with_input(server: "uvicorn.Server") -> None:
