@@ -9,11 +9,12 @@ import json
 import math
 import sys
 from collections.abc import Callable
-from dataclasses import asdict, is_dataclass
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
+import stores
 from chats import ChatSubject, ModelsSubject
+from encoding import Json, decode, encode, expand, spoil, write
 from tandem_memory.core import messages, thinking, tokens, values
 from tandem_memory.core.errors import TandemError
 from tandem_memory.core.manager import MemoryManager
@@ -21,8 +22,6 @@ from tandem_memory.core.messages import Message
 from tandem_memory.core.thinking import ThinkingSplitter
 from tandem_memory.core.window import window
 from terminals import TerminalSubject
-
-Json = Any  # a fixture's JSON is looked into freely; `run_case` compares it whole
 
 CASES = Path(__file__).parents[2] / "shared-fixtures" / "cases"
 
@@ -65,15 +64,16 @@ def read_file(file: Path) -> list[Json]:
 
 def run_case(case: Json) -> None:
     """Run one case, or raise `CaseFailedError` with what was expected and what came."""
-    subject = make_subject(case["given"])
-    for number, step in enumerate(case["steps"], 1):
-        came = perform(subject, step)
-        expected = {key: step[key] for key in ("returns", "throws", "state") if key in step}
-        if write(expected) != write(came):
-            raise CaseFailedError(
-                f"{case['id']}, step {number} ({step['call']}): "
-                f"expected\n{write(expected)}\ncame\n{write(came)}"
-            )
+    for given in stores.variants(case["given"]):
+        subject = make_subject(given)
+        for number, step in enumerate(case["steps"], 1):
+            came = perform(subject, step)
+            expected = {key: step[key] for key in ("returns", "throws", "state") if key in step}
+            if write(expected) != write(came):
+                raise CaseFailedError(
+                    f"{case['id']}, step {number} ({step['call']}), {given}: "
+                    f"expected\n{write(expected)}\ncame\n{write(came)}"
+                )
 
 
 def make_subject(given: Json) -> CanBeCalled:
@@ -186,62 +186,8 @@ SUBJECTS: dict[str, Callable[[Json], CanBeCalled]] = {
     "manager": manager_subject,
     "models": ModelsSubject,
     "splitter": splitter_subject,
+    "store": lambda options: stores.StoreSubject(options),
 }
-
-
-def decode(value: Json) -> Json:
-    """Return a fixture's value as a Python value of its own."""
-    if isinstance(value, list):
-        return [decode(item) for item in cast("list[Json]", value)]
-    if isinstance(value, dict):
-        fields = cast("dict[str, Json]", value)
-        if set(fields) == {"$number"}:
-            return float(fields["$number"])
-        return {key: decode(item) for key, item in fields.items()}
-    return value
-
-
-def encode(value: Json) -> Json:
-    """Return a Python value as a fixture writes it."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return encode(asdict(value))
-    if isinstance(value, list):
-        return [encode(item) for item in cast("list[Json]", value)]
-    if isinstance(value, dict):
-        fields = cast("dict[str, Json]", value)
-        if set(fields) == {"role", "content"}:
-            return f"{fields['role']}: {fields['content']}"
-        return {key: encode(item) for key, item in fields.items()}
-    if isinstance(value, float) and not math.isfinite(value):
-        return {"$number": {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}[str(value)]}
-    return value
-
-
-def expand(message: Json) -> Json:
-    if not isinstance(message, str):
-        return message
-    role, content = message.split(": ", 1)
-    return {"role": role, "content": content}
-
-
-def spoil(value: Json) -> None:
-    """Overwrite a value as deep as it goes: whoever holds it must not have handed it out."""
-    if isinstance(value, list):
-        items = cast("list[Json]", value)
-        for item in items:
-            spoil(item)
-        items[:] = ["spoilt"]
-    elif isinstance(value, dict):
-        fields = cast("dict[str, Json]", value)
-        for item in fields.values():
-            spoil(item)
-        for key in fields:
-            fields[key] = "spoilt"
-
-
-def write(value: Json) -> str:
-    """Return a value as text, so that `1`, `1.0` and `True` differ."""
-    return json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True)
 
 
 def main(files: list[str]) -> None:

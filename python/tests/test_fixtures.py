@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from fixtures import Json, load_cases, run_case
+from encoding import Json
+from fixtures import load_cases, run_case
 
 RAN: list[str] = []
 
@@ -18,7 +19,7 @@ RAN: list[str] = []
 def report() -> Iterator[None]:
     yield
     if file := os.environ.get("TANDEM_FIXTURE_REPORT"):
-        report = {"language": "python", "ran": RAN, "skipped": {}}
+        report: Json = {"language": "python", "ran": RAN, "skipped": {}}
         Path(file).parent.mkdir(parents=True, exist_ok=True)
         Path(file).write_text(json.dumps(report), "utf-8")
 

@@ -14,13 +14,15 @@ import { readMessage } from "../src/core/messages.ts";
 import { splitThinking, ThinkingSplitter } from "../src/core/thinking.ts";
 import { estimateText, estimateTokens, estimateTools } from "../src/core/tokens.ts";
 import type { CountTokens } from "../src/core/turns.ts";
-import { canonicalJson, isObject, wellFormed } from "../src/core/values.ts";
+import { canonicalJson, wellFormed } from "../src/core/values.ts";
 import { window } from "../src/core/window.ts";
 import { chatSubject, modelsSubject } from "./chats.ts";
+import type { Json } from "./encoding.ts";
+import { camelCase, camelKeys, decode, encode, expand, spoil, write } from "./encoding.ts";
+import { StoreSubject, variants } from "./stores.ts";
 import { terminalSubject } from "./terminals.ts";
 
-// biome-ignore lint/suspicious/noExplicitAny: a fixture's JSON is looked into freely; `runCase` compares it whole
-export type Json = any;
+export type { Json } from "./encoding.ts";
 
 export interface Case {
   readonly id: string;
@@ -76,15 +78,17 @@ function readFile(file: string): Case[] {
 
 /** Run one case, or throw with what was expected and what came. */
 export async function runCase({ id, given, steps }: Case): Promise<void> {
-  const subject = makeSubject(given);
-  for (const [i, step] of steps.entries()) {
-    const came = await perform(subject, step);
-    const { call: _call, args: _args, ...expected } = step;
-    if (write(expected) !== write(came)) {
-      throw new Error(
-        `${id}, step ${i + 1} (${step.call}): ` +
-          `expected\n${write(expected)}\ncame\n${write(came)}`,
-      );
+  for (const variant of variants(given)) {
+    const subject = makeSubject(variant);
+    for (const [i, step] of steps.entries()) {
+      const came = await perform(subject, step);
+      const { call: _call, args: _args, ...expected } = step;
+      if (write(expected) !== write(came)) {
+        throw new Error(
+          `${id}, step ${i + 1} (${step.call}), ${JSON.stringify(variant)}: ` +
+            `expected\n${write(expected)}\ncame\n${write(came)}`,
+        );
+      }
     }
   }
 }
@@ -100,7 +104,7 @@ export function makeSubject(given: Json): Subject {
 /** Do a step and return what came of it: what it returns or throws, and the state after it. */
 export async function perform(subject: Subject, step: Json): Promise<Record<string, Json>> {
   const came = await call(subject, step.call, decode(step.args));
-  return { ...came, state: encode(subject.state()) };
+  return { ...came, state: encode(await subject.state()) };
 }
 
 async function call(subject: Subject, name: string, args: Json): Promise<Record<string, Json>> {
@@ -190,69 +194,8 @@ const SUBJECTS: Record<string, (options: Json) => Subject> = {
   manager: managerSubject,
   models: modelsSubject,
   splitter: splitterSubject,
+  store: (options) => new StoreSubject(options),
 };
-
-/** Return a fixture's value as a JavaScript value of its own. */
-function decode(value: Json): Json {
-  if (Array.isArray(value)) return value.map(decode);
-  if (!isObject(value)) return value;
-  const fields = Object.entries(value);
-  if (fields.length === 1 && "$number" in value) return Number(value.$number);
-  return Object.fromEntries(fields.map(([key, item]) => [key, decode(item)]));
-}
-
-/** Return a JavaScript value as a fixture writes it. */
-function encode(value: Json): Json {
-  if (Array.isArray(value)) return value.map(encode);
-  if (isObject(value)) {
-    const fields = Object.entries(value);
-    if (fields.length === 2 && "role" in value && "content" in value) {
-      return `${value.role}: ${value.content}`;
-    }
-    return Object.fromEntries(fields.map(([key, item]) => [key, encode(item)]));
-  }
-  if (typeof value === "number" && !Number.isFinite(value)) return { $number: String(value) };
-  return value;
-}
-
-function expand(message: Json): Json {
-  if (typeof message !== "string") return message;
-  const end = message.indexOf(": ");
-  return { role: message.slice(0, end), content: message.slice(end + 2) };
-}
-
-/** Overwrite a value as deep as it goes: whoever holds it must not have handed it out. */
-function spoil(value: Json): void {
-  if (Array.isArray(value)) {
-    value.forEach(spoil);
-    value.splice(0, value.length, "spoilt");
-  } else if (isObject(value)) {
-    for (const key of Object.keys(value)) {
-      spoil(value[key]);
-      value[key] = "spoilt";
-    }
-  }
-}
-
-/** Return a value as text with its keys in order. */
-function write(value: Json): string {
-  return JSON.stringify(
-    value,
-    (_, item) =>
-      isObject(item)
-        ? Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1)))
-        : item,
-    1,
-  );
-}
-
-function camelKeys(fields: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(fields).map(([key, item]) => [camelCase(key), item]));
-}
-
-function camelCase(name: string): string {
-  return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
-}
 
 if (import.meta.main) {
   for (const file of process.argv.slice(2)) {
