@@ -200,28 +200,36 @@ def test_server_that_breaks_off(server: Loopback, make: Make, answer: Answer) ->
 
 
 @pytest.mark.parametrize(
-    ("status", "said", "expected"),
+    ("status", "words", "expected"),
     [
-        (404, {"error": "model 'm:1' not found"}, ModelNotFoundError),
-        (400, {"error": '"m:1" does not support thinking'}, UnsupportedCapabilityError),
-        (400, {"error": '"m:1" does not support tools'}, UnsupportedCapabilityError),
-        (400, {"error": "the input length exceeds the context length"}, ContextTruncatedError),
-        (404, "404 page not found", ServerFailedError),
-        (500, {"error": "boom"}, ServerFailedError),
-        (502, "<html>", ServerFailedError),
-        (500, "", ServerFailedError),
-        (200, {"error": "llama runner process has terminated"}, ServerFailedError),
+        (404, "model 'm:1' not found", ModelNotFoundError),
+        (400, '"m:1" does not support thinking', UnsupportedCapabilityError),
+        (400, '"m:1" does not support tools', UnsupportedCapabilityError),
+        (400, "the input length exceeds the context length", ContextTruncatedError),
+        (500, "boom", ServerFailedError),
+        (200, "llama runner process has terminated", ServerFailedError),
     ],
 )
 def test_errors_are_told_apart(
-    server: Loopback, make: Make, status: int, said: Json, expected: type[TandemError]
+    server: Loopback, make: Make, status: int, words: str, expected: type[TandemError]
 ) -> None:
-    server.answers = [Answer([said], status)]
+    server.answers = [Answer([{"error": words}], status)]
     with pytest.raises(expected) as caught:
         make().all("stream", HI)
     if isinstance(caught.value, ServerFailedError):
-        detail = said["error"] if "error" in said else said
-        assert caught.value.data == {"status": status, "detail": detail}
+        assert caught.value.data == {"status": status, "detail": words}
+
+
+@pytest.mark.parametrize(
+    ("status", "words"), [(404, "404 page not found"), (502, "<p>"), (500, "")]
+)
+def test_error_that_is_not_ollamas_is_quoted(
+    server: Loopback, make: Make, status: int, words: str
+) -> None:
+    server.answers = [Answer([words] if words else [], status)]
+    with pytest.raises(ServerFailedError) as caught:
+        make().all("stream", HI)
+    assert caught.value.data == {"status": status, "detail": words}
 
 
 @pytest.mark.parametrize("name", ["stream", "pull", "models", "show"])

@@ -79,7 +79,7 @@ async function readStream(chat: Chat, content: string, stopAfter?: number): Prom
   const onThinking = (piece: string) => {
     thinking += piece;
   };
-  await using stream = chat.stream(content, { onThinking });
+  const stream = chat.stream(content, { onThinking });
   while (pieces.length !== stopAfter) {
     const { done, value } = await stream.next();
     if (done) break;
