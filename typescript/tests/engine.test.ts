@@ -177,7 +177,7 @@ test.each<[string, (engine: OllamaEngine) => Promise<unknown>]>([
   ["show", (engine) => engine.show()],
 ])("a missing server is told: %s", async (_, call) => {
   const host = await freeAddress();
-  const error = await thrown(ccollect(make({ host })));
+  const error = await thrown(call(make({ host })));
   expect(error).toBeInstanceOf(ServerUnreachableError);
   expect(error.host).toBe(host);
 });
@@ -255,5 +255,5 @@ test.each<[string, (engine: OllamaEngine) => Promise<unknown>]>([
   ["show", (engine) => engine.show()],
 ])("what is no Ollama is told: %s", async (_, call) => {
   server.answers = [{ parts: ["<html>Welcome</html>"] }];
-  expect(await thrown(ccollect(make()))).toBeInstanceOf(ServerFailedError);
+  expect(await thrown(call(make()))).toBeInstanceOf(ServerFailedError);
 });
