@@ -94,7 +94,7 @@ class Connections:
 SET LOCAL ROLE tandem_memory_app; SET LOCAL search_path = tandem_memory;
 SET LOCAL statement_timeout = {self._timeout};
 SET LOCAL idle_in_transaction_session_timeout = {self._timeout};
-SET LOCAL tandem_memory.user = '{id_hash(user_id)}'"""
+SET LOCAL tandem_memory.id_hash = '{id_hash(user_id)}'"""
         attempt = 1
         with naming_errors(self._path):
             while True:

@@ -25,7 +25,7 @@ LOCK = 0x546E4D6D
 
 # A subquery that reads nothing of the row is run once a statement, not once a row.
 OWN_ROWS = """user_no = (SELECT u.user_no FROM tandem_memory.users u
-    WHERE u.id_hash = current_setting('tandem_memory.user', true))"""
+    WHERE u.id_hash = current_setting('tandem_memory.id_hash', true))"""
 
 STEPS = (
     Migration(
@@ -108,7 +108,7 @@ END $$""",
 )""",
             # Without a user named, the setting is null or empty, and no row is shown.
             """CREATE POLICY own_user ON tandem_memory.users
-  USING (id_hash = current_setting('tandem_memory.user', true))""",
+  USING (id_hash = current_setting('tandem_memory.id_hash', true))""",
             *(
                 f"CREATE POLICY own_rows ON tandem_memory.{table} USING ({OWN_ROWS})"
                 for table in ("sessions", "turns", "messages")
