@@ -2,9 +2,9 @@
 
 import { createInterface } from "node:readline";
 import { PassThrough } from "node:stream";
-import { PASTE_OFF, PASTE_ON, pastedText, TypedAhead } from "./paste.ts";
 import type { Screen } from "./screen.ts";
 import { HINTS, PROMPT } from "./texts.ts";
+import { isText, PASTE_OFF, PASTE_ON, pastedText, TypedAhead } from "./typing.ts";
 
 /** Where a chat's lines come from. */
 export interface Keyboard {
@@ -40,7 +40,10 @@ export class TypedLines implements Keyboard {
   async read(): Promise<string | null> {
     for (;;) {
       const edited = await this.#edit(PROMPT, { remembered: true });
-      if (edited === "ended") return null;
+      if (edited === "ended") {
+        this.#screen.write("\n");
+        return null;
+      }
       if (edited !== "interrupted") return pastedText(edited.line);
     }
   }
@@ -60,8 +63,11 @@ export class TypedLines implements Keyboard {
     const keys = Object.assign(new PassThrough(), { setRawMode });
     const feed = (chunk?: Buffer) => {
       this.#typed.add(this.#decoder.decode(chunk, { stream: true }));
-      const text = this.#typed.take();
-      if (text) keys.write(text);
+      for (const piece of this.#typed.take()) {
+        // Keys are emitted, not written, so that they keep their place between the texts.
+        if (isText(piece)) editor.write(piece);
+        else keys.emit("data", piece);
+      }
     };
     const history = remembered ? this.#history : [];
     const editor = createInterface({
@@ -71,20 +77,21 @@ export class TypedLines implements Keyboard {
       prompt,
       history,
     });
-    const leave = (edited: Edited) => {
+    editor.once("line", (line) => {
+      resolve({ line });
+      editor.close();
+    });
+    editor.once("SIGINT", () => {
+      stdout.write("\r\n");
+      if (remembered && !editor.line) this.#screen.remark(HINTS.leave);
+      resolve("interrupted");
+      editor.close();
+    });
+    editor.once("close", () => {
       stdin.off("data", feed);
       stdin.pause();
-      editor.close();
       stdout.write(PASTE_OFF);
-      resolve(edited);
-    };
-    editor.once("line", (line) => leave({ line }));
-    editor.once("close", () => leave("ended"));
-    editor.once("SIGINT", () => {
-      const { line } = editor;
-      stdout.write("\r\n");
-      if (remembered && !line) this.#screen.remark(HINTS.leave);
-      leave("interrupted");
+      resolve("ended");
     });
     if (remembered) editor.on("history", (lines) => (this.#history = lines));
     stdout.write(PASTE_ON);

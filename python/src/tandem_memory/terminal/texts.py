@@ -79,7 +79,7 @@ CHAT_HELP = """\
 /model [PATH]   show the model, or go on with another one
 /think on|off   let the model think before it answers, or not
 /help           show this
-//…             send a line that begins with a slash
+//TEXT          send a line that begins with a slash
 Ctrl-C          stop the answer; what came is kept
 """
 
