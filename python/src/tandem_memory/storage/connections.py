@@ -48,13 +48,10 @@ class Transaction:
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
         self._cursor = connection.cursor(row_factory=tuple_row)
 
-    def rows(self, sql: str, values: Sequence[object]) -> list[Any]:
-        """Run a statement and return its rows, each a tuple."""
-        return self._cursor.execute(sql.replace("?", "%s").encode(), values).fetchall()
-
-    def run(self, sql: str, values: Sequence[object]) -> None:
-        """Run a statement that returns nothing."""
+    def run(self, sql: str, values: Sequence[object]) -> list[Any]:
+        """Run a statement and return its rows, each a tuple; none where it has none to return."""
         self._cursor.execute(sql.replace("?", "%s").encode(), values)
+        return self._cursor.fetchall() if self._cursor.description else []
 
 
 class Connections:

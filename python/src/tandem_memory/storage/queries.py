@@ -68,14 +68,14 @@ COUNT = """SELECT (SELECT count(*) FROM turns WHERE session_no = ANY (?)),
 def lock_user(transaction: Transaction, user_id: str) -> UserRows:
     """Wait for the user's other writers and keep them waiting; makes the user if need be."""
     id_hashed = id_hash(user_id)
-    rows = transaction.rows(f"{USER} FOR UPDATE", (id_hashed,))
-    rows = rows or transaction.rows(INSERT_USER, (id_hashed, canonical_json(user_id)))
+    rows = transaction.run(f"{USER} FOR UPDATE", (id_hashed,))
+    rows = rows or transaction.run(INSERT_USER, (id_hashed, canonical_json(user_id)))
     return UserRows(transaction, user_id, *rows[0])
 
 
 def look_up_user(transaction: Transaction, user_id: str) -> UserRows:
     """Return what there is of the user, for reading."""
-    rows = transaction.rows(USER, (id_hash(user_id),)) or [(None, 0)]
+    rows = transaction.run(USER, (id_hash(user_id),)) or [(None, 0)]
     return UserRows(transaction, user_id, *rows[0])
 
 
@@ -96,13 +96,13 @@ class UserRows:
         At most `limit`; None is all.
         """
         sql = f"{SESSION} WHERE user_no = ? ORDER BY revision {order} LIMIT ?"
-        rows = self._transaction.rows(sql, (self._user_no, limit))
+        rows = self._transaction.run(sql, (self._user_no, limit))
         return [(row[0], read_session(decoded(row), self._user_id)) for row in rows]
 
     def find(self, session_id: str) -> tuple[int, Session, Lease | None]:
         """Return a session with its number and lease, or raise `SessionNotFoundError`."""
         sql = f"{SESSION} WHERE user_no = ? AND id_hash = ?"
-        rows = self._transaction.rows(sql, (self._user_no, id_hash(session_id)))
+        rows = self._transaction.run(sql, (self._user_no, id_hash(session_id)))
         if not rows:
             raise SessionNotFoundError(self._user_id, session_id)
         row = decoded(rows[0])
@@ -127,27 +127,27 @@ class UserRows:
         return [
             read_stored_message(row)
             for first, last in ranges
-            for row in self._transaction.rows(sql, (session_no, first, last))
+            for row in self._transaction.run(sql, (session_no, first, last))
         ]
 
     def turns(self, session_no: int, limit: int | None, before: int | None) -> list[StoredTurn]:
         """Return the newest turns that were not removed, numbered below `before`."""
-        newest = self._transaction.rows(
+        newest = self._transaction.run(
             NEWEST_TURNS, (session_no, ALL if before is None else before, limit)
         )
         turns = {row[0]: read_stored_turn(row) for row in reversed(newest)}
         if turns:
             sql = f"{MESSAGES_OF_TURNS} AND t.removed = 0 AND m.removed = 0 ORDER BY m.seq"
-            for row in self._transaction.rows(sql, (session_no, min(turns), max(turns))):
+            for row in self._transaction.run(sql, (session_no, min(turns), max(turns))):
                 turns[row[0]]["messages"].append(read_stored_message(row[1:]))
         return list(turns.values())
 
     def document(self, session_no: int, session: Session) -> SessionDocument:
         """Return a session with all its rows."""
-        rows = self._transaction.rows(f"{TURN} WHERE session_no = ? ORDER BY turn", (session_no,))
+        rows = self._transaction.run(f"{TURN} WHERE session_no = ? ORDER BY turn", (session_no,))
         turns = {row[0]: read_turn_document(row) for row in rows}
         sql = f"{MESSAGES_OF_TURNS} ORDER BY m.seq"
-        for row in self._transaction.rows(sql, (session_no, 0, ALL)):
+        for row in self._transaction.run(sql, (session_no, 0, ALL)):
             turns[row[0]]["messages"].append(read_message_document(row[1:]))
         return write_sheet(Sheet(session, list(turns.values())))
 
@@ -184,7 +184,7 @@ class UserRows:
     def remove(self, sessions: Sequence[int | None]) -> Removed:
         """Remove sessions by their numbers."""
         numbers = list(sessions)
-        turns, messages = self._transaction.rows(COUNT, (numbers, numbers))[0]
+        turns, messages = self._transaction.run(COUNT, (numbers, numbers))[0]
         sql = "DELETE FROM sessions WHERE session_no = ANY (?)"
         self._transaction.run(sql, (numbers,))
         return {
@@ -206,13 +206,13 @@ class UserRows:
 
     def _turn_at(self, session_no: int, seq: int) -> TurnRow | None:
         sql = f"{TURN} WHERE session_no = ? AND first_seq <= ? ORDER BY turn DESC LIMIT 1"
-        rows = self._transaction.rows(sql, (session_no, seq))
+        rows = self._transaction.run(sql, (session_no, seq))
         return read_turn(rows[0]) if rows else None
 
     def _insert_session(self, session: Session) -> int:
         ids = self._user_no, id_hash(session["session_id"]), canonical_json(session["session_id"])
         sql = f"{INSERT_SESSION} RETURNING session_no"
-        return self._transaction.rows(sql, (*ids, *encoded(session)))[0][0]
+        return self._transaction.run(sql, (*ids, *encoded(session)))[0][0]
 
     def _put(
         self,

@@ -39,11 +39,9 @@ STEPS = (
   IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'tandem_memory_app') THEN
     BEGIN
       CREATE ROLE tandem_memory_app NOLOGIN;
+      GRANT tandem_memory_app TO CURRENT_USER;
     EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL;
     END;
-  END IF;
-  IF NOT pg_has_role('tandem_memory_app', 'MEMBER') THEN
-    GRANT tandem_memory_app TO CURRENT_USER;
   END IF;
 END $$""",
             """CREATE TABLE tandem_memory.migrations (
@@ -135,8 +133,8 @@ def make_tables(connection: psycopg.Connection[Any], path: str, applied_at: str)
     Several processes may do this at once. Only the first needs the right to make a schema and a
     role. Raises `StoreUnavailableError` for a database whose encoding can't hold all characters.
     """
-    encoding = connection.execute("SHOW server_encoding").fetchone()
-    if encoding != ("UTF8",):
+    [encoding] = connection.execute("SHOW server_encoding").fetchall()[0]
+    if encoding != "UTF8":
         raise StoreUnavailableError(path, f"its encoding is {encoding}, and it must be UTF8")
     if read_version(connection, path) == len(STEPS):
         return
@@ -151,8 +149,8 @@ def make_tables(connection: psycopg.Connection[Any], path: str, applied_at: str)
 
 
 def read_version(connection: psycopg.Connection[Any], path: str) -> int:
-    found = connection.execute("SELECT to_regclass('tandem_memory.migrations')").fetchone()
-    if found == (None,):
+    found = connection.execute("SELECT to_regclass('tandem_memory.migrations')").fetchall()
+    if found[0][0] is None:
         return 0
     rows = connection.execute("SELECT version FROM tandem_memory.migrations").fetchall()
     if len(rows) > len(STEPS):
