@@ -89,6 +89,21 @@ export class InvalidSnapshotError extends TandemError {
   }
 }
 
+/**
+ * A model's answer that is no summary; everything stays as it was, to be tried again later.
+ *
+ * `reason` is one of `cut_off`, `empty`, `no_words`, `too_long`.
+ */
+export class SummaryFailedError extends TandemError {
+  override readonly code = "summary_failed";
+  readonly reason: string;
+
+  constructor(reason: string) {
+    super(`the model wrote no summary (${reason}); it will be tried again later`);
+    this.reason = reason;
+  }
+}
+
 /** A tool result whose call is not among the unanswered calls of the open turn. */
 export class ToolCallNotFoundError extends TandemError {
   override readonly code = "tool_call_not_found";
@@ -251,7 +266,7 @@ export class ContextTruncatedError extends TandemError {
 }
 
 /**
- * A `userId` or `sessionId` (`label` says which, as JSON has it) that no store can hold.
+ * A `userId`, `sessionId` or `holder` (`label` says which) that no store can hold.
  *
  * `reason` is one of `wrong_type`, `empty`, `lone_surrogate`.
  */

@@ -1,6 +1,7 @@
 /** Explanations: which turn is kept, which left, by which rule, and at what token cost. */
 
 import type { Message } from "./messages.ts";
+import type { Summary } from "./summary.ts";
 import type { Step, Turn } from "./turns.ts";
 import { isClosed, turnMessages } from "./turns.ts";
 import type { Cut } from "./window.ts";
@@ -33,6 +34,7 @@ export interface Explanation {
   trim_to: number | null;
   over_budget: boolean;
   system_prompt: string | null;
+  summary: Summary | null;
   system_tokens: number;
   parts: ExplainedPart[];
 }

@@ -12,13 +12,15 @@ import { explainCut, explainWindow } from "./explanation.ts";
 import type { Message, ToolCall } from "./messages.ts";
 import { readMessage, sentMessage } from "./messages.ts";
 import type { Snapshot } from "./snapshot.ts";
-import { readSnapshot, readSystem, writeSnapshot } from "./snapshot.ts";
+import { readSnapshot, readSystemPrompt, writeSnapshot } from "./snapshot.ts";
+import type { Summary } from "./summary.ts";
+import { readSummary, systemMessage } from "./summary.ts";
 import { estimateTokens } from "./tokens.ts";
 import type { CountTokens, Turn } from "./turns.ts";
 import { appendMessage, arrivingMessages, countMessage, takeSteps, turnMessages } from "./turns.ts";
 import { copyJson } from "./values.ts";
 import type { Limits, WindowOptions } from "./window.ts";
-import { cutTurns, readLimits } from "./window.ts";
+import { cutTurns, foreseeCut, readLimits } from "./window.ts";
 
 export interface MemoryManagerOptions extends WindowOptions {
   systemPrompt?: string | null | undefined;
@@ -44,7 +46,9 @@ export interface MemoryManagerOptions extends WindowOptions {
 export class MemoryManager {
   readonly #limits: Limits;
   readonly #countTokens: CountTokens;
-  #system: Message | null = null;
+  #systemPrompt: string | null = null;
+  #summary: Summary | null = null;
+  #system: Message | null = null; // both of them, as they are sent
   #systemTokens = 0;
   // The window is #turns from #start on. What left stays in front until it is as long as the
   // window: so dropping a turn costs the same however long the window is.
@@ -68,15 +72,24 @@ export class MemoryManager {
 
   /** The system message's text. Setting it takes effect at once, but trims nothing. */
   get systemPrompt(): string | null {
-    return this.#system?.content ?? null;
+    return this.#systemPrompt;
   }
 
   set systemPrompt(value: string | null) {
-    const system = readSystem(value);
-    const tokens = system ? countMessage(system, this.#countTokens) : 0;
-    this.#require(tokens);
-    this.#system = system;
-    this.#systemTokens = tokens;
+    this.#setSystem(readSystemPrompt(value), this.#summary);
+  }
+
+  /**
+   * What stands for turns that have left, sent at the end of the system message.
+   *
+   * Setting it takes effect at once, but trims nothing; `clear` drops it.
+   */
+  get summary(): Summary | null {
+    return copyJson(this.#summary);
+  }
+
+  set summary(value: Summary | null) {
+    this.#setSystem(this.#systemPrompt, readSummary(value));
   }
 
   /** The tokens of the window, by `countTokens`. */
@@ -145,8 +158,21 @@ export class MemoryManager {
     return kept.map((message) => sentMessage(message, { includeThinking }));
   }
 
-  /** Empty the conversation; the system prompt stays. */
+  /**
+   * Return the turns that the next trim is to drop, oldest first, once it is near; else [].
+   *
+   * It is near when there are `maxTurns` closed turns, or when three quarters of `maxTokens` are
+   * used up. What is returned can be summarised before it leaves.
+   */
+  leaving(): Message[][] {
+    const turns = this.#window();
+    const leaving = turns.slice(0, foreseeCut(turns, this.#limits, this.tokens));
+    return copyJson(leaving.map((turn) => turnMessages([turn])));
+  }
+
+  /** Empty the conversation and drop its summary; the system prompt stays. */
   clear(): void {
+    this.#setSystem(this.#systemPrompt, null);
     this.#replace([]);
   }
 
@@ -159,7 +185,8 @@ export class MemoryManager {
 
   /** Return all that the manager holds, thinking too, as a JSON document of its own. */
   snapshot(): Snapshot {
-    return copyJson(writeSnapshot(this.systemPrompt, turnMessages(this.#window())));
+    const messages = turnMessages(this.#window());
+    return copyJson(writeSnapshot(this.#systemPrompt, this.#summary, messages));
   }
 
   /**
@@ -168,10 +195,8 @@ export class MemoryManager {
    * Throws `InvalidSnapshotError`.
    */
   restore(snapshot: unknown): Message[] {
-    const { system, turns } = readSnapshot(snapshot, this.#countTokens);
-    const tokens = system ? countMessage(system, this.#countTokens) : 0;
-    this.#system = system;
-    this.#systemTokens = tokens;
+    const { systemPrompt, summary, turns } = readSnapshot(snapshot, this.#countTokens);
+    this.#setSystem(systemPrompt, summary, { required: false });
     this.#replace(turns);
     return this.#trim();
   }
@@ -188,7 +213,8 @@ export class MemoryManager {
       max_turns: this.#limits.maxTurns,
       trim_to: this.#limits.trimTo,
       over_budget: this.overBudget,
-      system_prompt: this.systemPrompt,
+      system_prompt: this.#systemPrompt,
+      summary: this.summary,
       system_tokens: this.#systemTokens,
       parts: copyJson(explainWindow(this.#window(), this.#dropped)),
     };
@@ -200,6 +226,20 @@ export class MemoryManager {
 
   #newest(): Turn | undefined {
     return this.#start < this.#turns.length ? this.#turns.at(-1) : undefined;
+  }
+
+  #setSystem(
+    systemPrompt: string | null,
+    summary: Summary | null,
+    { required = true }: { required?: boolean } = {},
+  ): void {
+    const system = systemMessage(systemPrompt, summary);
+    const tokens = system ? countMessage(system, this.#countTokens) : 0;
+    if (required) this.#require(tokens);
+    this.#systemPrompt = systemPrompt;
+    this.#summary = summary;
+    this.#system = system;
+    this.#systemTokens = tokens;
   }
 
   #require(tokens: number): void {

@@ -8,33 +8,45 @@ import {
 } from "./errors.ts";
 import type { Message } from "./messages.ts";
 import { readMessage } from "./messages.ts";
+import type { Summary } from "./summary.ts";
+import { readSummary } from "./summary.ts";
 import type { CountTokens, Turn } from "./turns.ts";
 import { extendTurns } from "./turns.ts";
 import { isObject, wellFormed } from "./values.ts";
 
 const VERSION = 1;
 
-/** A system prompt and the messages of a window; the limits are the receiver's own. */
+/**
+ * A system prompt, a summary if there is one, and the messages of a window.
+ *
+ * The limits are the receiver's own.
+ */
 export interface Snapshot {
   version: number;
   system_prompt: string | null;
+  summary?: Summary;
   messages: Message[];
 }
 
 /** Return the snapshot of a window; it holds `messages` themselves, not copies. */
-export function writeSnapshot(systemPrompt: string | null, messages: Message[]): Snapshot {
-  return { version: VERSION, system_prompt: systemPrompt, messages };
+export function writeSnapshot(
+  systemPrompt: string | null,
+  summary: Summary | null,
+  messages: Message[],
+): Snapshot {
+  const snapshot = { version: VERSION, system_prompt: systemPrompt, messages };
+  return summary ? { ...snapshot, summary } : snapshot;
 }
 
-/** Return the system message and the turns of a snapshot, or throw `InvalidSnapshotError`. */
+/** Return a snapshot's system prompt, summary and turns, or throw `InvalidSnapshotError`. */
 export function readSnapshot(
   value: unknown,
   countTokens: CountTokens,
-): { system: Message | null; turns: Turn[] } {
+): { systemPrompt: string | null; summary: Summary | null; turns: Turn[] } {
   if (!isObject(value)) {
     throw new InvalidSnapshotError("", `must be an object, not ${quote(value)}`);
   }
-  const { version = null, messages = null, system_prompt: prompt = null } = value;
+  const { version = null, messages = null } = value;
   if (version !== VERSION) {
     const hint = `is ${quote(version)}; this release reads version ${VERSION}`;
     throw new InvalidSnapshotError("version", hint);
@@ -42,39 +54,35 @@ export function readSnapshot(
   if (!Array.isArray(messages)) {
     throw new InvalidSnapshotError("messages", `must be a list, not ${quote(messages)}`);
   }
+  const systemPrompt = located("system_prompt", () =>
+    readSystemPrompt(value.system_prompt ?? null),
+  );
+  const summary = located("summary", () => readSummary(value.summary));
   const turns: Turn[] = [];
-  const system = readPrompt(prompt);
-  messages.forEach((message, i) => {
-    try {
-      extendTurns(turns, readMessage(message), countTokens);
-    } catch (error) {
-      if (error instanceof InvalidMessageError || error instanceof ToolCallNotFoundError) {
-        throw new InvalidSnapshotError(`messages[${i}]`, `can't be taken: ${error.message}`);
-      }
-      throw error;
-    }
-  });
-  return { system, turns };
+  for (const [i, message] of messages.entries()) {
+    located(`messages[${i}]`, () => extendTurns(turns, readMessage(message), countTokens));
+  }
+  return { systemPrompt, summary, turns };
 }
 
-function readPrompt(value: unknown): Message | null {
+/** Say of what is wrong inside where in the snapshot it is. */
+function located<Value>(path: string, read: () => Value): Value {
   try {
-    return readSystem(value);
+    return read();
   } catch (error) {
-    if (!(error instanceof InvalidMessageError)) throw error;
-    throw new InvalidSnapshotError(
-      "system_prompt",
-      `must be a string or null, not ${quote(value)}`,
-    );
+    if (error instanceof InvalidMessageError || error instanceof ToolCallNotFoundError) {
+      throw new InvalidSnapshotError(path, `can't be taken: ${error.message}`);
+    }
+    throw error;
   }
 }
 
-/** Return the system message of a system prompt; null or `""` is none. */
-export function readSystem(value: unknown): Message | null {
+/** Return a system prompt, checked and made well-formed; null or `""` is none. */
+export function readSystemPrompt(value: unknown): string | null {
   if (value === null || value === "") return null;
   if (typeof value !== "string") {
     const hint = `must be a string or null, not ${quote(value)}`;
     throw new InvalidMessageError("system_prompt", "wrong_type", hint);
   }
-  return { role: "system", content: wellFormed(value) };
+  return wellFormed(value);
 }

@@ -201,6 +201,12 @@ function find(pattern: RegExp, text: string, start = 0): RegExpExecArray | null 
   return pattern.exec(text);
 }
 
+/** Return `text` without the white space around it; `trim` has another list of it. */
+export function trimWhiteSpace(text: string): string {
+  const rest = text.slice(leadingSpace(text));
+  return rest.slice(0, rest.length - trailingSpace(rest));
+}
+
 function leadingSpace(text: string): number {
   let count = 0;
   while (WHITE_SPACE.has(text.charAt(count))) count += 1;

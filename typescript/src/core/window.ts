@@ -131,6 +131,32 @@ export interface Cut {
 const NO_CUT: Cut = { turns: 0, byTurns: 0, steps: 0, tokens: 0 };
 
 /**
+ * Return how many of the oldest `turns` the next trim is to drop, once it is near; else 0.
+ *
+ * It is near when there are `maxTurns` closed turns, or when three quarters of `maxTokens` are used
+ * up: then it will leave about as much less than the tokens that a trim leaves.
+ */
+export function foreseeCut(turns: readonly Turn[], limits: Limits, tokens: number): number {
+  const newest = turns.at(-1);
+  if (newest === undefined) return 0;
+  const closed = isClosed(newest) ? turns.length : turns.length - 1;
+  const nearTurns = limits.maxTurns !== null && closed >= limits.maxTurns;
+  const nearTokens = limits.maxTokens !== null && tokens * 4 > limits.maxTokens * 3;
+  if (!nearTurns && !nearTokens) return 0;
+  const keep = targetTurns(limits);
+  let leaving = keep === null ? 0 : Math.max(closed + 1 - keep, 0);
+  const target = targetTokens(limits);
+  if (target !== null) {
+    let cost = sum(turns.slice(0, leaving).map((turn) => turn.tokens));
+    while (leaving < closed && (tokens - cost) * 4 > target * 3) {
+      cost += turns[leaving]?.tokens ?? 0;
+      leaving += 1;
+    }
+  }
+  return Math.min(leaving, closed);
+}
+
+/**
  * Return what must leave the window `turns[start..]`; `tokens` is its cost, system included.
  *
  * Nothing is read but the ends, so the cost is that of what leaves, not of the window.

@@ -34,6 +34,7 @@ __all__ = [
     "StoreFullError",
     "StoreTooNewError",
     "StoreUnavailableError",
+    "SummaryFailedError",
     "TandemError",
     "ToolCallNotFoundError",
     "UnknownModelError",
@@ -108,6 +109,19 @@ class InvalidSnapshotError(TandemError):
     def __init__(self, path: str, hint: str) -> None:
         super().__init__(f"invalid snapshot: {path or 'the snapshot'} {hint}; nothing was changed")
         self.path = path
+
+
+class SummaryFailedError(TandemError):
+    """A model's answer that is no summary; everything stays as it was, to be tried again later.
+
+    `reason` is one of `cut_off`, `empty`, `no_words`, `too_long`.
+    """
+
+    code = "summary_failed"
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"the model wrote no summary ({reason}); it will be tried again later")
+        self.reason = reason
 
 
 class ToolCallNotFoundError(TandemError):
@@ -255,7 +269,7 @@ class ContextTruncatedError(TandemError):
 
 
 class InvalidIdError(TandemError):
-    """A `user_id` or `session_id` (`label` says which) that no store can hold.
+    """A `user_id`, `session_id` or `holder` (`label` says which) that no store can hold.
 
     `reason` is one of `wrong_type`, `empty`, `lone_surrogate`.
     """

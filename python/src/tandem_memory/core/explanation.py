@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Literal, TypedDict
 
 from .messages import Message
+from .summary import Summary
 from .turns import Step, Turn, is_closed, turn_messages
 from .window import Cut
 
@@ -40,6 +41,7 @@ class Explanation(TypedDict):
     trim_to: int | None
     over_budget: bool
     system_prompt: str | None
+    summary: Summary | None
     system_tokens: int
     parts: list[ExplainedPart]
 

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from .errors import BudgetExceededError
 from .explanation import ExplainedPart, Explanation, explain_cut, explain_window
 from .messages import Message, ToolCall, read_message, sent_message
-from .snapshot import Snapshot, read_snapshot, read_system, write_snapshot
+from .snapshot import Snapshot, read_snapshot, read_system_prompt, write_snapshot
+from .summary import Summary, read_summary, system_message
 from .tokens import estimate_tokens
 from .turns import (
     CountTokens,
@@ -24,7 +25,7 @@ from .turns import (
     turn_messages,
 )
 from .values import copy_json
-from .window import cut_turns, read_limits
+from .window import cut_turns, foresee_cut, read_limits
 
 __all__ = ["MemoryManager"]
 
@@ -56,7 +57,9 @@ class MemoryManager:
     ) -> None:
         self._limits = read_limits(max_turns, max_tokens, trim_to)
         self._count_tokens = count_tokens
-        self._system: Message | None = None
+        self._system_prompt: str | None = None
+        self._summary: Summary | None = None
+        self._system: Message | None = None  # both of them, as they are sent
         self._system_tokens = 0
         # The window is _turns[_start:]. What left stays in front until it is as long as the window:
         # so dropping a turn costs the same however long the window is.
@@ -69,14 +72,23 @@ class MemoryManager:
     @property
     def system_prompt(self) -> str | None:
         """The system message's text. Setting it takes effect at once, but trims nothing."""
-        return self._system["content"] if self._system else None
+        return self._system_prompt
 
     @system_prompt.setter
     def system_prompt(self, value: str | None) -> None:
-        system = read_system(value)
-        tokens = count_message(system, self._count_tokens) if system else 0
-        self._require(tokens)
-        self._system, self._system_tokens = system, tokens
+        self._set_system(read_system_prompt(value), self._summary)
+
+    @property
+    def summary(self) -> Summary | None:
+        """What stands for turns that have left, sent at the end of the system message.
+
+        Setting it takes effect at once, but trims nothing; `clear` drops it.
+        """
+        return copy_json(self._summary)
+
+    @summary.setter
+    def summary(self, value: Summary | None) -> None:
+        self._set_system(self._system_prompt, read_summary(value))
 
     @property
     def tokens(self) -> int:
@@ -140,8 +152,19 @@ class MemoryManager:
         kept = ([self._system] if self._system else []) + turn_messages(self._window())
         return [sent_message(message, include_thinking=include_thinking) for message in kept]
 
+    def leaving(self) -> list[list[Message]]:
+        """Return the turns that the next trim is to drop, oldest first, once it is near; else [].
+
+        It is near when there are `max_turns` closed turns, or when three quarters of `max_tokens`
+        are used up. What is returned can be summarised before it leaves.
+        """
+        turns = self._window()
+        leaving = turns[: foresee_cut(turns, self._limits, self.tokens)]
+        return copy_json([turn_messages([turn]) for turn in leaving])
+
     def clear(self) -> None:
-        """Empty the conversation; the system prompt stays."""
+        """Empty the conversation and drop its summary; the system prompt stays."""
+        self._set_system(self._system_prompt, None)
         self._replace([])
 
     def undo(self) -> list[Message]:
@@ -152,16 +175,16 @@ class MemoryManager:
 
     def snapshot(self) -> Snapshot:
         """Return all that the manager holds, thinking too, as a JSON document of its own."""
-        return copy_json(write_snapshot(self.system_prompt, turn_messages(self._window())))
+        messages = turn_messages(self._window())
+        return copy_json(write_snapshot(self._system_prompt, self._summary, messages))
 
     def restore(self, snapshot: object) -> list[Message]:
         """Take a snapshot's place, trimmed by this manager's own limits. Returns what left by them.
 
         Raises `InvalidSnapshotError`.
         """
-        system, turns = read_snapshot(snapshot, self._count_tokens)
-        tokens = count_message(system, self._count_tokens) if system else 0
-        self._system, self._system_tokens = system, tokens
+        system_prompt, summary, turns = read_snapshot(snapshot, self._count_tokens)
+        self._set_system(system_prompt, summary, required=False)
         self._replace(turns)
         return self._trim()
 
@@ -176,7 +199,8 @@ class MemoryManager:
             "max_turns": self._limits.max_turns,
             "trim_to": self._limits.trim_to,
             "over_budget": self.over_budget,
-            "system_prompt": self.system_prompt,
+            "system_prompt": self._system_prompt,
+            "summary": self.summary,
             "system_tokens": self._system_tokens,
             "parts": copy_json(explain_window(self._window(), self._dropped)),
         }
@@ -186,6 +210,16 @@ class MemoryManager:
 
     def _newest(self) -> Turn | None:
         return self._turns[-1] if self._start < len(self._turns) else None
+
+    def _set_system(
+        self, system_prompt: str | None, summary: Summary | None, *, required: bool = True
+    ) -> None:
+        system = system_message(system_prompt, summary)
+        tokens = count_message(system, self._count_tokens) if system else 0
+        if required:
+            self._require(tokens)
+        self._system_prompt, self._summary = system_prompt, summary
+        self._system, self._system_tokens = system, tokens
 
     def _require(self, tokens: int) -> None:
         allowed = self._limits.max_tokens

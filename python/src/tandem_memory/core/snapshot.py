@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TypedDict, cast
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import NotRequired, TypedDict, cast
 
 from .errors import (
     InvalidMessageError,
@@ -11,29 +13,39 @@ from .errors import (
     quote,
 )
 from .messages import Message, read_message
+from .summary import Summary, read_summary
 from .turns import CountTokens, Turn, extend_turns
 from .values import well_formed
 
-__all__ = ["Snapshot", "read_snapshot", "read_system", "write_snapshot"]
+__all__ = ["Snapshot", "read_snapshot", "read_system_prompt", "write_snapshot"]
 
 VERSION = 1
 
 
 class Snapshot(TypedDict):
-    """A system prompt and the messages of a window; the limits are the receiver's own."""
+    """A system prompt, a summary if there is one, and the messages of a window.
+
+    The limits are the receiver's own.
+    """
 
     version: int
     system_prompt: str | None
+    summary: NotRequired[Summary]
     messages: list[Message]
 
 
-def write_snapshot(system_prompt: str | None, messages: list[Message]) -> Snapshot:
+def write_snapshot(
+    system_prompt: str | None, summary: Summary | None, messages: list[Message]
+) -> Snapshot:
     """Return the snapshot of a window; it holds `messages` themselves, not copies."""
-    return {"version": VERSION, "system_prompt": system_prompt, "messages": messages}
+    snapshot: Snapshot = {"version": VERSION, "system_prompt": system_prompt, "messages": messages}
+    return {**snapshot, "summary": summary} if summary else snapshot
 
 
-def read_snapshot(value: object, count_tokens: CountTokens) -> tuple[Message | None, list[Turn]]:
-    """Return the system message and the turns of a snapshot, or raise `InvalidSnapshotError`."""
+def read_snapshot(
+    value: object, count_tokens: CountTokens
+) -> tuple[str | None, Summary | None, list[Turn]]:
+    """Return a snapshot's system prompt, summary and turns, or raise `InvalidSnapshotError`."""
     if not isinstance(value, dict):
         raise InvalidSnapshotError("", f"must be an object, not {quote(value)}")
     fields = cast("dict[str, object]", value)
@@ -43,29 +55,31 @@ def read_snapshot(value: object, count_tokens: CountTokens) -> tuple[Message | N
         raise InvalidSnapshotError("version", hint)
     if not isinstance(messages, list):
         raise InvalidSnapshotError("messages", f"must be a list, not {quote(messages)}")
+    with located("system_prompt"):
+        system_prompt = read_system_prompt(fields.get("system_prompt"))
+    with located("summary"):
+        summary = read_summary(fields.get("summary"))
     turns: list[Turn] = []
-    system = read_prompt(fields.get("system_prompt"))
     for i, message in enumerate(cast("list[object]", messages)):
-        try:
+        with located(f"messages[{i}]"):
             extend_turns(turns, read_message(message), count_tokens)
-        except (InvalidMessageError, ToolCallNotFoundError) as error:
-            raise InvalidSnapshotError(f"messages[{i}]", f"can't be taken: {error}") from error
-    return system, turns
+    return system_prompt, summary, turns
 
 
-def read_prompt(value: object) -> Message | None:
+@contextmanager
+def located(path: str) -> Generator[None]:
+    """Say of what is wrong inside where in the snapshot it is."""
     try:
-        return read_system(value)
-    except InvalidMessageError as error:
-        hint = f"must be a string or null, not {quote(value)}"
-        raise InvalidSnapshotError("system_prompt", hint) from error
+        yield
+    except (InvalidMessageError, ToolCallNotFoundError) as error:
+        raise InvalidSnapshotError(path, f"can't be taken: {error}") from error
 
 
-def read_system(value: object) -> Message | None:
-    """Return the system message of a system prompt; None or `""` is none."""
+def read_system_prompt(value: object) -> str | None:
+    """Return a system prompt, checked and made well-formed; None or `""` is none."""
     if value is None or value == "":
         return None
     if not isinstance(value, str):
         hint = f"must be a string or null, not {quote(value)}"
         raise InvalidMessageError("system_prompt", "wrong_type", hint)
-    return {"role": "system", "content": well_formed(value)}
+    return well_formed(value)

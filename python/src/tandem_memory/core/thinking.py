@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-__all__ = ["ThinkingSplitter", "Thought", "split_thinking"]
+__all__ = ["ThinkingSplitter", "Thought", "split_thinking", "trim_white_space"]
 
 # Unicode's White_Space, spelt out: `strip()`, `\s` and JavaScript's `trim` each differ from it.
 WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
@@ -166,3 +166,8 @@ class ThinkingSplitter:
     def _take(self, count: int) -> str:
         taken, self._buffer = self._buffer[:count], self._buffer[count:]
         return taken
+
+
+def trim_white_space(text: str) -> str:
+    """Return `text` without the white space around it; `strip()` has another list of it."""
+    return text.strip(WHITE_SPACE)

@@ -24,7 +24,7 @@ from .turns import (
 )
 from .values import whole_number
 
-__all__ = ["Cut", "Limits", "Window", "cut_turns", "read_limits", "window"]
+__all__ = ["Cut", "Limits", "Window", "cut_turns", "foresee_cut", "read_limits", "window"]
 
 
 class Window(TypedDict):
@@ -122,6 +122,28 @@ class Cut:
     by_turns: int = 0
     steps: int = 0
     tokens: int = 0
+
+
+def foresee_cut(turns: Sequence[Turn], limits: Limits, tokens: int) -> int:
+    """Return how many of the oldest `turns` the next trim is to drop, once it is near; else 0.
+
+    It is near when there are `max_turns` closed turns, or when three quarters of `max_tokens` are
+    used up: then it will leave about as much less than the tokens that a trim leaves.
+    """
+    if not turns:
+        return 0
+    closed = len(turns) if is_closed(turns[-1]) else len(turns) - 1
+    near_turns = limits.max_turns is not None and closed >= limits.max_turns
+    near_tokens = limits.max_tokens is not None and tokens * 4 > limits.max_tokens * 3
+    if not near_turns and not near_tokens:
+        return 0
+    leaving = 0 if limits.target_turns is None else max(closed + 1 - limits.target_turns, 0)
+    if limits.target_tokens is not None:
+        cost = sum(turn.tokens for turn in turns[:leaving])
+        while leaving < closed and (tokens - cost) * 4 > limits.target_tokens * 3:
+            cost += turns[leaving].tokens
+            leaving += 1
+    return min(leaving, closed)
 
 
 def cut_turns(turns: Sequence[Turn], limits: Limits, tokens: int, start: int = 0) -> Cut:
