@@ -9,9 +9,11 @@ import atexit
 import shutil
 import tempfile
 from collections.abc import Callable
+from copy import deepcopy
 from pathlib import Path
+from typing import cast
 
-from encoding import Json, expand
+from encoding import Json, expand, spoil
 from tandem_memory.storage import (
     JsonStore,
     MemoryStore,
@@ -48,8 +50,6 @@ class StoreSubject:
         self._memory = MemoryStore(**self._options)
 
     def call(self, name: str, args: Json) -> Json:
-        named = [args.get("user_id"), args.get("to")]
-        self._users += [user for user in named if user and user not in self._users]
         if name == "advance":
             self._now += args["milliseconds"]
             return None
@@ -57,12 +57,18 @@ class StoreSubject:
             args["messages"] = [expand(message) for message in args["messages"]]
         with self._open() as store:
             special = SPECIAL.get(name)
-            return special(store, self._folder, args) if special else getattr(store, name)(**args)
+            came = special(store, self._folder, args) if special else getattr(store, name)(**args)
+        document: Json = args.get("document", {})
+        named = [args.get("user_id"), args.get("to"), document.get("user_id")]
+        self._users += [user for user in named if user and user not in self._users]
+        told = deepcopy(came) if name == "export_sessions" else deepcopy(brief(came))
+        spoil(came)
+        return told
 
     def state(self) -> Json:
         with self._open() as store:
             exports = {user: store.export_sessions(user)["sessions"] for user in self._users}
-        return {user: [brief(each) for each in found] for user, found in exports.items() if found}
+        return {user: brief(found) for user, found in exports.items() if found}
 
     def _open(self) -> Store:
         if self._kind == "json":
@@ -89,25 +95,34 @@ SPECIAL: dict[str, Callable[[Store, Path, Json], Json]] = {
 }
 
 
-def brief(session: Json) -> Json:
-    """Return an exported session as a state has it: without times and what is not set."""
-    extras = {key: session[key] for key in ("system_prompt", "summary") if session[key] is not None}
-    return {
-        "session_id": session["session_id"],
-        "window": session["window"],
-        "last": [session["last_turn"], session["last_seq"]],
-        "turns": [brief_turn(turn) for turn in session["turns"]],
-        **extras,
-    }
+def brief(value: Json) -> Json:
+    """Return sessions, turns and messages as cases and states write them."""
+    if isinstance(value, list):
+        return [brief(item) for item in cast("list[Json]", value)]
+    if not isinstance(value, dict):
+        return value
+    fields = cast("dict[str, Json]", value)
+    if "seq" in fields:
+        marks = ["removed"] if fields.get("removed") else []
+        return [fields["seq"], fields["message"], *marks, *later(fields["created_at"])]
+    if "status" in fields:
+        status = f"{fields['status']}, removed" if fields.get("removed") else fields["status"]
+        return {"turn": fields["turn"], "is": status, "messages": brief(fields["messages"])}
+    if "last_seq" in fields:
+        return brief_session(fields)
+    return {key: brief(item) for key, item in fields.items()}
 
 
-def brief_turn(turn: Json) -> Json:
-    messages = [
-        [each["seq"], each["message"], *(["removed"] if each["removed"] else [])]
-        for each in turn["messages"]
-    ]
-    return {
-        "turn": turn["turn"],
-        "is": f"{turn['status']}, removed" if turn["removed"] else turn["status"],
-        "messages": messages,
-    }
+def brief_session(fields: dict[str, Json]) -> Json:
+    told = {key: fields[key] for key in ("user_id", "revision") if key in fields}
+    told |= {"session_id": fields["session_id"], "window": fields["window"]}
+    told |= {key: fields[key] for key in ("system_prompt", "summary") if fields[key] is not None}
+    told["last"] = [fields["last_turn"], fields["last_seq"]]
+    if times := [time for key in ("created_at", "updated_at") for time in later(fields[key])]:
+        told["times"] = times
+    return {**told, "turns": brief(fields["turns"])} if "turns" in fields else told
+
+
+def later(time: str) -> list[str]:
+    """Return a time that is not the clock's beginning, which is where most cases stay."""
+    return [] if time == "1970-01-01T00:00:00.000Z" else [time]

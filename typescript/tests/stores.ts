@@ -7,7 +7,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { SessionDocument, Store, TurnDocument } from "../src/storage/index.ts";
+import { isObject } from "../src/core/values.ts";
+import type { Store } from "../src/storage/index.ts";
 import {
   documentText,
   JsonStore,
@@ -17,7 +18,7 @@ import {
   writeDocument,
 } from "../src/storage/index.ts";
 import type { Json } from "./encoding.ts";
-import { camelCase, camelKeys, expand } from "./encoding.ts";
+import { camelCase, camelKeys, expand, spoil } from "./encoding.ts";
 import type { Subject } from "./fixtures.ts";
 
 const ROOT = mkdtempSync(join(tmpdir(), "tandem-stores-"));
@@ -70,9 +71,6 @@ export class StoreSubject implements Subject {
   }
 
   async call(name: string, args: Json): Promise<Json> {
-    for (const user of [args.user_id, args.to]) {
-      if (user && !this.#users.includes(user)) this.#users.push(user);
-    }
     if (name === "advance") {
       this.#now += args.milliseconds;
       return null;
@@ -81,7 +79,15 @@ export class StoreSubject implements Subject {
     const store = this.#open();
     try {
       const special = SPECIAL[name];
-      return await (special ? special(store, this.#folder, args) : callStore(store, name, args));
+      const came = await (special
+        ? special(store, this.#folder, args)
+        : callStore(store, name, args));
+      for (const user of [args.user_id, args.to, args.document?.user_id]) {
+        if (user && !this.#users.includes(user)) this.#users.push(user);
+      }
+      const told = structuredClone(name === "export_sessions" ? came : brief(came));
+      spoil(came);
+      return told;
     } finally {
       if (store !== this.#memory) await store.close();
     }
@@ -93,7 +99,7 @@ export class StoreSubject implements Subject {
       const found: [string, Json][] = [];
       for (const user of this.#users) {
         const { sessions } = await store.exportSessions(user);
-        if (sessions.length > 0) found.push([user, sessions.map(brief)]);
+        if (sessions.length > 0) found.push([user, brief(sessions)]);
       }
       return Object.fromEntries(found);
     } finally {
@@ -130,27 +136,37 @@ const SPECIAL: Record<string, (store: Store, folder: string, args: Json) => Prom
   },
 };
 
-/** Return an exported session as a state has it: without times and what is not set. */
-function brief(session: SessionDocument): Json {
-  const { session_id, window, last_turn, last_seq, system_prompt, summary } = session;
-  return {
-    session_id,
-    window,
-    last: [last_turn, last_seq],
-    turns: session.turns.map(briefTurn),
-    ...(system_prompt === null ? {} : { system_prompt }),
-    ...(summary === null ? {} : { summary }),
-  };
+/** Return sessions, turns and messages as cases and states write them. */
+function brief(value: Json): Json {
+  if (Array.isArray(value)) return value.map(brief);
+  if (!isObject(value)) return value;
+  const fields: Json = value;
+  if ("seq" in fields) {
+    const marks = fields.removed ? ["removed"] : [];
+    return [fields.seq, fields.message, ...marks, ...later(fields.created_at)];
+  }
+  if ("status" in fields) {
+    const status = fields.removed ? `${fields.status}, removed` : fields.status;
+    return { turn: fields.turn, is: status, messages: brief(fields.messages) };
+  }
+  if ("last_seq" in fields) return briefSession(fields);
+  return Object.fromEntries(Object.entries(fields).map(([key, item]) => [key, brief(item)]));
 }
 
-function briefTurn({ turn, status, removed, messages }: TurnDocument): Json {
-  return {
-    turn,
-    is: removed ? `${status}, removed` : status,
-    messages: messages.map((each) => [
-      each.seq,
-      each.message,
-      ...(each.removed ? ["removed"] : []),
-    ]),
-  };
+function briefSession(fields: Json): Json {
+  const { session_id, window, last_turn, last_seq } = fields;
+  const told: Json = { session_id, window, last: [last_turn, last_seq] };
+  for (const key of ["user_id", "revision"]) if (key in fields) told[key] = fields[key];
+  for (const key of ["system_prompt", "summary"]) {
+    if (fields[key] !== null) told[key] = fields[key];
+  }
+  const times = [...later(fields.created_at), ...later(fields.updated_at)];
+  if (times.length > 0) told.times = times;
+  if (fields.turns) told.turns = brief(fields.turns);
+  return told;
+}
+
+/** Return a time that is not the clock's beginning, which is where most cases stay. */
+function later(time: string): string[] {
+  return time === "1970-01-01T00:00:00.000Z" ? [] : [time];
 }

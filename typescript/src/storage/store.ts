@@ -242,7 +242,10 @@ export class Store {
 
   /** End the holder's lease; where it has none, nothing changes. */
   async releaseLease(userId: string, sessionId: string, holder: string): Promise<Session> {
-    return this.#change(userId, sessionId, (state) => releaseLease(state, { holder }));
+    readId("holder", holder);
+    return this.#shelf.change(...readIds(userId, sessionId), (state) =>
+      releaseLease(state, { holder }),
+    );
   }
 
   /**

@@ -206,7 +206,8 @@ class Store:
 
     def release_lease(self, user_id: str, session_id: str, holder: str) -> Session:
         """End the holder's lease; where it has none, nothing changes."""
-        return self._change(user_id, session_id, partial(release_lease, holder=holder))
+        rule = partial(release_lease, holder=read_id("holder", holder))
+        return self._shelf.change(*read_ids(user_id, session_id), rule)
 
     def export_sessions(self, user_id: str, session_id: str | None = None) -> Export:
         """Return a session, or all of a user's, as one JSON document, removed rows and all.
