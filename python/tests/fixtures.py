@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import stores
 from chats import ChatSubject, ModelsSubject
 from encoding import Json, decode, encode, expand, spoil, write
-from tandem_memory.core import messages, thinking, tokens, values
+from tandem_memory.core import messages, summary, thinking, tokens, values
 from tandem_memory.core.errors import TandemError
 from tandem_memory.core.manager import MemoryManager
 from tandem_memory.core.messages import Message
@@ -43,7 +43,11 @@ FUNCTIONS: dict[str, Callable[..., object]] = {
     "estimate_tokens": tokens.estimate_tokens,
     "estimate_tools": tokens.estimate_tools,
     "read_message": messages.read_message,
+    "read_summary_reply": summary.read_summary_reply,
     "split_thinking": thinking.split_thinking,
+    "summary_messages": lambda previous, messages, **rest: summary.summary_messages(
+        previous, messages, **rest
+    ),
     "well_formed": values.well_formed,
     "window": window,
 }
@@ -150,11 +154,8 @@ def make_manager(options: Json) -> MemoryManager:
 
 
 def manager_state(manager: MemoryManager, options: Json) -> Json:
-    snapshot = manager.snapshot()
-    state: Json = {
-        "system_prompt": snapshot["system_prompt"],
-        "messages": snapshot["messages"],
-    }
+    state: Json = dict(manager.snapshot())
+    del state["version"]
     if "count_tokens" in options:
         state |= {"tokens": manager.tokens, "over_budget": manager.over_budget}
     return state

@@ -11,6 +11,7 @@ import type { MemoryManagerOptions } from "../src/core/manager.ts";
 import { MemoryManager } from "../src/core/manager.ts";
 import type { Message } from "../src/core/messages.ts";
 import { readMessage } from "../src/core/messages.ts";
+import { readSummaryReply, summaryMessages } from "../src/core/summary.ts";
 import { splitThinking, ThinkingSplitter } from "../src/core/thinking.ts";
 import { estimateText, estimateTokens, estimateTools } from "../src/core/tokens.ts";
 import type { CountTokens } from "../src/core/turns.ts";
@@ -51,7 +52,11 @@ const FUNCTIONS: Record<string, (args: Json) => unknown> = {
   estimate_tools: ({ tools }) => estimateTools(tools),
   new_manager: (options) => managerState(makeManager(options), options),
   read_message: ({ value }) => readMessage(value),
+  read_summary_reply: ({ text, done_reason, ...options }) =>
+    readSummaryReply(text, done_reason, camelKeys(options)),
   split_thinking: ({ text, ...options }) => splitThinking(text, camelKeys(options)),
+  summary_messages: ({ previous, messages, ...options }) =>
+    summaryMessages(previous, messages, camelKeys(options)),
   well_formed: ({ text }) => wellFormed(text),
   window: ({ messages, ...options }) => window(messages, camelKeys(options)),
 };
@@ -166,9 +171,9 @@ function makeManager(options: Json): MemoryManager {
 }
 
 function managerState(manager: MemoryManager, options: Json): Json {
-  const { system_prompt, messages } = manager.snapshot();
+  const { version: _, ...held } = manager.snapshot();
   const counted = { tokens: manager.tokens, over_budget: manager.overBudget };
-  return { system_prompt, messages, ...("count_tokens" in options ? counted : {}) };
+  return { ...held, ...("count_tokens" in options ? counted : {}) };
 }
 
 function splitterSubject(options: Json): Subject {
