@@ -24,15 +24,22 @@ from tandem_memory.storage import (
     write_document,
 )
 
-ROOT = Path(tempfile.mkdtemp(prefix="tandem-stores-"))
+SHM = "/dev/shm"  # noqa: S108 - a disk of memory, where a sync costs nothing
+ROOT = Path(tempfile.mkdtemp(prefix="tandem-", dir=SHM if Path(SHM).is_dir() else None))
 atexit.register(shutil.rmtree, ROOT, ignore_errors=True)
 
 KINDS = ("memory", "json", "sqlite")
 
+OPENERS: dict[str, Callable[[Path, Json], Store]] = {
+    "json": lambda folder, options: JsonStore(folder / "json", **options),
+    "sqlite": lambda folder, options: SqliteStore(folder / "store.sqlite3", **options),
+}
+"""How to open the store of a kind that is in a folder; the tests of PostgreSQL add theirs."""
+
 
 def variants(given: Json) -> list[Json]:
     """Return what a case is to be run on: a store of each kind, or what it says."""
-    if "store" not in given:
+    if "store" not in given or "kind" in given["store"]:
         return [given]
     return [{"store": {**given["store"], "kind": kind}} for kind in KINDS]
 
@@ -71,11 +78,8 @@ class StoreSubject:
         return {user: brief(found) for user, found in exports.items() if found}
 
     def _open(self) -> Store:
-        if self._kind == "json":
-            return JsonStore(self._folder / "json", **self._options)
-        if self._kind == "sqlite":
-            return SqliteStore(self._folder / "store.sqlite3", **self._options)
-        return self._memory
+        opener = OPENERS.get(self._kind)
+        return opener(self._folder, self._options) if opener else self._memory
 
 
 def export_text(store: Store, _: Path, args: Json) -> Json:

@@ -4,7 +4,7 @@
  * Twin: python/tests/stores.py. A store in a file is opened anew for each call.
  */
 
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isObject } from "../src/core/values.ts";
@@ -21,10 +21,17 @@ import type { Json } from "./encoding.ts";
 import { camelCase, camelKeys, expand, spoil } from "./encoding.ts";
 import type { Subject } from "./fixtures.ts";
 
-const ROOT = mkdtempSync(join(tmpdir(), "tandem-stores-"));
+const SHM = "/dev/shm"; // a disk of memory, where a sync costs nothing
+const ROOT = mkdtempSync(join(existsSync(SHM) ? SHM : tmpdir(), "tandem-"));
 process.on("exit", () => rmSync(ROOT, { recursive: true, force: true }));
 
 const KINDS = ["memory", "json", "sqlite"];
+
+/** How to open the store of a kind that is in a folder; the tests of PostgreSQL add theirs. */
+export const OPENERS = new Map<string, (folder: string, options: StoreOptions) => Store>([
+  ["json", (folder, options) => new JsonStore(join(folder, "json"), options)],
+  ["sqlite", (folder, options) => new SqliteStore(join(folder, "store.sqlite3"), options)],
+]);
 
 const SESSION = ["user_id", "session_id"];
 
@@ -49,7 +56,8 @@ const BY_POSITION: Record<string, string[]> = {
 
 /** Return what a case is to be run on: a store of each kind, or what it says. */
 export function variants(given: Json): Json[] {
-  return "store" in given ? KINDS.map((kind) => ({ store: { ...given.store, kind } })) : [given];
+  if (!("store" in given) || "kind" in given.store) return [given];
+  return KINDS.map((kind) => ({ store: { ...given.store, kind } }));
 }
 
 /** A store of one kind, in a folder, with the clock and the ids that the case gives it. */
@@ -108,11 +116,7 @@ export class StoreSubject implements Subject {
   }
 
   #open(): Store {
-    if (this.#kind === "json") return new JsonStore(join(this.#folder, "json"), this.#options);
-    if (this.#kind === "sqlite") {
-      return new SqliteStore(join(this.#folder, "store.sqlite3"), this.#options);
-    }
-    return this.#memory;
+    return OPENERS.get(this.#kind)?.(this.#folder, this.#options) ?? this.#memory;
   }
 }
 
