@@ -9,10 +9,9 @@ import { Ollama } from "ollama";
 import { ServerUnreachableError } from "../core/errors.ts";
 import type { Message } from "../core/messages.ts";
 import type { JsonObject, JsonValue } from "../core/values.ts";
-import { isObject } from "../core/values.ts";
 import type { ModelEntry } from "./settings.ts";
 import type { Delta } from "./wire.ts";
-import { chatRequest, ReplyReader, serverError } from "./wire.ts";
+import { chatRequest, ReplyReader, readError, serverError } from "./wire.ts";
 
 /** What a model is: its whole context in tokens, and what it can do (`tools`, `thinking`, …). */
 export interface ModelInfo {
@@ -142,7 +141,7 @@ class StatusError extends Error {
 /** Fetch, and throw `StatusError` before the client prints to the console what it can't read. */
 async function checkedFetch(...request: Parameters<typeof fetch>): Promise<Response> {
   const response = await fetch(...request);
-  if (!response.ok) throw new StatusError(response.status, readDetail(await response.text()));
+  if (!response.ok) throw new StatusError(response.status, readError(await response.text()));
   return response;
 }
 
@@ -173,16 +172,6 @@ async function* breakingOff(
   } catch {
     signal?.throwIfAborted();
     throw reader.brokenOff();
-  }
-}
-
-/** Return what an error's body says: Ollama's are `{"error": …}`. */
-function readDetail(text: string): JsonValue {
-  try {
-    const fields: JsonValue = JSON.parse(text);
-    return isObject(fields) ? (fields.error ?? text) : text;
-  } catch {
-    return text;
   }
 }
 

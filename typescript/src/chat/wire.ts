@@ -182,3 +182,13 @@ export function serverError(
   }
   return new ServerFailedError(status, words);
 }
+
+/** Return what the body of an error says: Ollama's are `{"error": …}`. */
+export function readError(text: string): JsonValue {
+  try {
+    const fields: JsonValue = JSON.parse(text);
+    return isObject(fields) ? (fields.error ?? text) : text;
+  } catch {
+    return text;
+  }
+}

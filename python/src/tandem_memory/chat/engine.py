@@ -6,12 +6,11 @@ they differ in how they wait, and all that they know is in `wire`.
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from ipaddress import ip_address
-from typing import Protocol, cast
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 import httpx
@@ -19,9 +18,9 @@ import ollama
 
 from ..core.errors import ServerFailedError, ServerUnreachableError
 from ..core.messages import Message
-from ..core.values import JsonObject, JsonValue
+from ..core.values import JsonObject
 from .settings import ModelEntry
-from .wire import Delta, ReplyReader, chat_request, server_error
+from .wire import Delta, ReplyReader, chat_request, read_error, server_error
 
 __all__ = [
     "AsyncEngine",
@@ -122,7 +121,7 @@ class OllamaEngine:
 
     def __init__(self, entry: ModelEntry) -> None:
         self.entry = entry
-        self._client = Client(entry.host, trust_env=not is_loopback(entry.host))
+        self._client = Client(entry.host, **connection(entry.host))
 
     def stream(
         self,
@@ -167,7 +166,7 @@ class AsyncOllamaEngine:
 
     def __init__(self, entry: ModelEntry) -> None:
         self.entry = entry
-        self._client = AsyncClient(entry.host, trust_env=not is_loopback(entry.host))
+        self._client = AsyncClient(entry.host, **connection(entry.host))
 
     async def stream(
         self,
@@ -239,7 +238,7 @@ def client_errors(entry: ModelEntry, messages: Sequence[Message] = ()) -> Genera
         raise server_error(status, error.error, entry, messages) from error
     except httpx.HTTPStatusError as error:
         response = error.response
-        detail = read_detail(response.text)
+        detail = read_error(response.text)
         raise server_error(response.status_code, detail, entry, messages) from error
     except (httpx.RequestError, ConnectionError) as error:
         raise ServerUnreachableError(entry.host) from error
@@ -256,22 +255,22 @@ def breaking_off(reader: ReplyReader) -> Generator[None]:
         raise reader.broken_off() from error
 
 
+def connection(host: str) -> dict[str, Any]:
+    """Return how the client connects: no proxy stands before loopback, and nothing is kept open.
+
+    A kept connection would belong to one event loop, and would outlive an engine nobody closes.
+    """
+    limits = httpx.Limits(max_keepalive_connections=0)
+    return {"trust_env": not is_loopback(host), "limits": limits}
+
+
 def is_loopback(host: str) -> bool:
-    """Whether `host` is this machine, to which no proxy should be asked the way."""
+    """Whether `host` is this machine."""
     name = urlsplit(host).hostname or ""
     try:
         return ip_address(name).is_loopback
     except ValueError:
         return name == "localhost"
-
-
-def read_detail(text: str) -> JsonValue:
-    """Return what an error's body says: Ollama's are `{"error": …}`."""
-    try:
-        fields: object = json.loads(text)
-    except ValueError:
-        return text
-    return cast("JsonObject", fields).get("error", text) if isinstance(fields, dict) else text
 
 
 def read_progress(progress: ollama.ProgressResponse) -> PullProgress:

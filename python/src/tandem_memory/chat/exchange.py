@@ -14,7 +14,7 @@ from typing import cast
 from ..core.errors import BudgetExceededError, ContextTruncatedError, NoAnswerError
 from ..core.manager import MemoryManager
 from ..core.messages import Message, ToolCall
-from ..core.thinking import ThinkingSplitter, Thought
+from ..core.thinking import ThinkingSplitter
 from ..core.values import JsonObject, JsonValue, copy_json
 from .settings import ModelEntry
 from .wire import Delta, Durations, Ending
@@ -86,23 +86,24 @@ class Exchange:
         """What the model is to be sent."""
         return self.memory.get_messages(include_thinking=self._entry.send_thinking)
 
-    def take(self, delta: Delta) -> Thought:
+    def take(self, delta: Delta) -> Delta:
         """Take the next piece of the answer and return what it shows, maybe nothing.
 
         Where the engine's `thinking` field has text, `content` is not searched for thinking.
         """
         self._tool_calls += copy_json(delta.tool_calls)
         self._field_thinks = self._field_thinks or bool(delta.thinking)
-        shown = Thought(delta.content, delta.thinking)
+        content, thinking = delta.content, delta.thinking
         if not self._field_thinks:
-            shown = self._splitter.feed(delta.content)
+            split = self._splitter.feed(delta.content)
+            content, thinking = split.content, split.thinking
         if delta.ending:
             self._ending = delta.ending
             held = self._splitter.finish()
-            shown = Thought(shown.content + held.content, shown.thinking + held.thinking)
-        self._content += shown.content
-        self._thinking += shown.thinking
-        return shown
+            content, thinking = content + held.content, thinking + held.thinking
+        self._content += content
+        self._thinking += thinking
+        return Delta(content=content, thinking=thinking)
 
     def finish(self) -> Reply:
         """Remember the answer and return it; raises `NoAnswerError` where there is none."""

@@ -26,7 +26,15 @@ from ..core.tokens import estimate_tokens
 from ..core.values import JsonObject, JsonValue, canonical_json, whole_number
 from .settings import ModelEntry
 
-__all__ = ["Delta", "Durations", "Ending", "ReplyReader", "chat_request", "server_error"]
+__all__ = [
+    "Delta",
+    "Durations",
+    "Ending",
+    "ReplyReader",
+    "chat_request",
+    "read_error",
+    "server_error",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,3 +203,12 @@ def server_error(
     if TOO_LONG.search(words):
         return ContextTruncatedError(sum(map(estimate_tokens, messages)), entry.num_ctx)
     return ServerFailedError(status, words)
+
+
+def read_error(text: str) -> JsonValue:
+    """Return what the body of an error says: Ollama's are `{"error": …}`."""
+    try:
+        fields: object = json.loads(text)
+    except ValueError:
+        return text
+    return cast("JsonObject", fields).get("error", text) if isinstance(fields, dict) else text
