@@ -166,7 +166,7 @@ def parity(session: nox.Session) -> None:
 
 @nox.session(python=False)
 def mutants(session: nox.Session) -> None:
-    """One-change mutants of the core, caught by the fixtures alone (`-- --all`: every one)."""
+    """One-change mutants of the core, caught by the fixtures alone (`-- --module window`)."""
     install(session, TOOLS, "package", "test")
     install_node(session)
     _check(session, "mutants.py", *session.posargs)

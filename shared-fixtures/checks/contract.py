@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypedDict
 
 __all__ = [
     "CASES",
     "FIXTURES",
+    "LANGUAGES",
     "PYTHON_SOURCES",
-    "RUNNERS",
     "SELFTEST",
     "TOP",
     "TYPESCRIPT_SOURCES",
     "Difference",
     "Json",
     "differences",
+    "find_node",
     "parse",
     "read",
     "report",
+    "runner",
 ]
 
 Json = Any  # fixtures are looked into freely; the schema says what they are
@@ -33,13 +37,22 @@ CASES = FIXTURES / "cases"
 SELFTEST = FIXTURES / "selftest"
 PYTHON_SOURCES = TOP / "python" / "src" / "tandem_memory"
 TYPESCRIPT_SOURCES = TOP / "typescript" / "src"
-RUNNERS = {
-    "python": [sys.executable, str(TOP / "python" / "tests" / "fixtures.py")],
-    "typescript": [
-        shutil.which("node") or "node",
-        str(TOP / "typescript" / "tests" / "fixtures.ts"),
-    ],
-}
+LANGUAGES = ("python", "typescript")
+
+
+@cache
+def find_node() -> str:
+    """Return Node's program itself: what the PATH has may be a wrapper, which dies alone."""
+    found = shutil.which("node") or sys.exit("there is no node on the PATH; run this through nox")
+    command = [found, "--print", "process.execPath"]
+    return subprocess.run(command, check=True, capture_output=True, encoding="utf-8").stdout.strip()
+
+
+def runner(language: str) -> list[str]:
+    """Return the command that runs fixture files in a language."""
+    if language == "python":
+        return [sys.executable, str(TOP / "python" / "tests" / "fixtures.py")]
+    return [find_node(), str(TOP / "typescript" / "tests" / "fixtures.ts")]
 
 
 class Difference(TypedDict):

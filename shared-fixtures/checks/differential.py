@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import IO, cast
 
-from contract import RUNNERS, TOP, Json
+from contract import TOP, Json, find_node
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from scripts import OWN_SNAPSHOT, scripts
 
@@ -44,16 +44,16 @@ class Played:
 
 
 @cache
-def node() -> tuple[IO[str], IO[str]]:
+def player() -> tuple[IO[str], IO[str]]:
     """Start this process's Node, which plays one script after another; returns its two ends."""
-    command = [RUNNERS["typescript"][0], str(TOP / "typescript" / "tests" / "differential.ts")]
+    command = [find_node(), str(TOP / "typescript" / "tests" / "differential.ts")]
     pipes = subprocess.PIPE
     process = subprocess.Popen(command, stdin=pipes, stdout=pipes, encoding="utf-8")
     return cast("IO[str]", process.stdin), cast("IO[str]", process.stdout)
 
 
 def play_typescript(script: Json) -> list[Json]:
-    stdin, stdout = node()
+    stdin, stdout = player()
     stdin.write(json.dumps(script) + "\n")
     stdin.flush()
     return json.loads(stdout.readline())

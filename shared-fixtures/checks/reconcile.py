@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TypedDict
 
-from contract import CASES, RUNNERS, differences, read
+from contract import CASES, LANGUAGES, differences, read
 from contract import report as report_problems
 
 __all__ = ["main"]
@@ -45,7 +45,7 @@ def check_languages(reports: list[Report], ids: set[str]) -> Iterator[str]:
     """Yield the cases that nobody ran, or one language alone and without a reason."""
     ran = {
         language: {case for each in reports if each["language"] == language for case in each["ran"]}
-        for language in RUNNERS
+        for language in LANGUAGES
     }
     only = {
         entry["symbol"].removeprefix("cases:"): entry["only"]

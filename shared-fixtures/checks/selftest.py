@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from copy import deepcopy
 from pathlib import Path
 
-from contract import RUNNERS, SELFTEST, Json, parse, read, report
+from contract import LANGUAGES, SELFTEST, Json, parse, read, report, runner
 from validate import check_file, check_together
 
 __all__ = ["main"]
@@ -91,7 +91,7 @@ def run(language: str, cases: list[Json]) -> dict[str, bool]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "cases.json"
         file.write_text(json.dumps({"cases": cases}), "utf-8")
-        command = [*RUNNERS[language], str(file)]
+        command = [*runner(language), str(file)]
         done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
     if done.returncode:
         raise SystemExit(f"the {language} runner ended with {done.returncode}:\n{done.stderr}")
@@ -126,7 +126,7 @@ def main() -> int:
     bad = [*mutants(good), *read(SELFTEST / "must-fail.json")["cases"]]
     invalid = read(SELFTEST / "invalid.json")
     problems = [*check_file("good", text), *check_validator(text, invalid)]
-    for language in RUNNERS:
+    for language in LANGUAGES:
         problems += check_runner(language, good["cases"], bad)
     return report(
         problems,

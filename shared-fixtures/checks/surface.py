@@ -14,7 +14,7 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from contract import PYTHON_SOURCES, RUNNERS, TOP, Json
+from contract import PYTHON_SOURCES, TOP, Json, find_node
 
 __all__ = [
     "Member",
@@ -78,7 +78,7 @@ class Surface:
 def typescript_surface() -> Surface:
     """Read the TypeScript sources."""
     script = TOP / "typescript" / "tests" / "symbols.ts"
-    command = [RUNNERS["typescript"][0], str(script)]
+    command = [find_node(), str(script)]
     out = subprocess.run(command, check=True, capture_output=True, encoding="utf-8").stdout
     document = json.loads(out)
     modules = {
