@@ -1,4 +1,4 @@
-"""An Ollama of a few lines, which does what the question says, for tests of the terminal program."""
+"""An Ollama of a few lines, which does what the question says, to test the terminal programs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Generator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 __all__ = ["FakeOllama", "fake_ollama"]
 
@@ -49,7 +49,6 @@ class Handler(BaseHTTPRequestHandler):
     """Answers one request."""
 
     protocol_version = "HTTP/1.1"
-    server: FakeOllama
     replies: ClassVar[dict[str, str]] = {
         "GET /api/tags": "tags",
         "POST /api/show": "show",
@@ -65,18 +64,24 @@ class Handler(BaseHTTPRequestHandler):
         """Answer a POST."""
         self._answer()
 
+    @property
+    def _fake(self) -> FakeOllama:
+        return cast("FakeOllama", self.server)
+
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
         """Say nothing."""
 
     def _answer(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))) or b"{}")
+        # So that the server is gone at once when it is shut down.
+        self.close_connection = True
         getattr(self, f"_{self.replies[f'{self.command} {self.path}']}")(body)
 
     def _tags(self, _body: Any) -> None:
-        self._send(200, {"models": [{"name": name, "model": name} for name in self.server.models]})
+        self._send(200, {"models": [{"name": name, "model": name} for name in self._fake.models]})
 
     def _show(self, body: Any) -> None:
-        if body["model"] in self.server.models:
+        if body["model"] in self._fake.models:
             self._send(200, {"capabilities": ["completion"], "model_info": {}})
         else:
             self._send(404, {"error": f"model '{body['model']}' not found"})
@@ -86,15 +91,15 @@ class Handler(BaseHTTPRequestHandler):
         self._line({"status": "pulling manifest"})
         for done in (0, 21_000_000, 42_000_000):
             self._line({"status": "pulling 0123", "total": 42_000_000, "completed": done})
-        self.server.models.append(body["model"])
+        self._fake.models.append(body.get("model") or body["name"])  # the npm client says name
         self._line({"status": "success"})
         self._chunk(b"")
 
     def _chat(self, body: Any) -> None:
-        if body["model"] not in self.server.models:
+        if body["model"] not in self._fake.models:
             self._send(404, {"error": f"model '{body['model']}' not found"})
             return
-        self.server.asked.append(body["messages"])
+        self._fake.asked.append(body["messages"])
         question = body["messages"][-1]["content"]
         self._begin()
         if question == "think":
@@ -108,7 +113,6 @@ class Handler(BaseHTTPRequestHandler):
         elif question == "break off":
             self._say(content="Half an ans")
             self._chunk(b'{"message":{"content":"wer, cut in mid-l')
-            self.close_connection = True
             return
         else:
             for word in ("You", " said", f" “{question}”", f" ({len(body['messages'])}).\n\n"):
@@ -122,12 +126,14 @@ class Handler(BaseHTTPRequestHandler):
     def _send(self, status: int, body: Any) -> None:
         data = json.dumps(body).encode()
         self.send_response(status)
+        self.send_header("Connection", "close")
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
         self.wfile.write(data)
 
     def _begin(self) -> None:
         self.send_response(200)
+        self.send_header("Connection", "close")
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
 

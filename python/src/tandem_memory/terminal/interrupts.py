@@ -17,25 +17,32 @@ class Interrupts:
 
     def __init__(self, idle: Callable[[], None]) -> None:
         self._idle = idle
-        self._stop: Callable[[], object] | None = None
-        signal.signal(signal.SIGINT, self._interrupt)
+        self._running: asyncio.Future[None] | None = None
+        self._stopped = False
+        self._loop = asyncio.get_running_loop()
+        signal.signal(signal.SIGINT, self._take)
 
     async def run(self, work: Awaitable[None]) -> bool:
         """Wait for `work`, or until Ctrl-C cancels it; returns whether it came to its end."""
-        loop, task = asyncio.get_running_loop(), asyncio.ensure_future(work)
-        self._stop = lambda: loop.call_soon_threadsafe(task.cancel)
+        running = self._running = asyncio.ensure_future(work)
+        self._stopped = False
         try:
-            await task
+            await running
         except asyncio.CancelledError:
             return False
         finally:
-            self._stop = None
+            self._running = None
         return True
 
-    def _interrupt(self, _signal: int, _frame: object) -> None:
+    def _take(self, _signal: int, _frame: object) -> None:
+        # A signal comes in the middle of anything, such as a half-printed line: act after it.
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._interrupt)
+
+    def _interrupt(self) -> None:
         # Only the first one cancels: a second must not stop the clearing up that follows.
-        stop, self._stop = self._stop, do_nothing if self._stop else None
-        (stop or self._idle)()
-
-
-def do_nothing() -> None: ...
+        if self._running is None:
+            self._idle()
+        elif not self._stopped:
+            self._stopped = True
+            self._running.cancel()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import BinaryIO, Protocol
 
 from prompt_toolkit import PromptSession
@@ -81,8 +82,7 @@ class PipedLines:
 
     async def read(self) -> str | None:
         """Return the next line, or None at the end."""
-        # Waiting here stops nothing: no answer is on its way while a line is read.
-        line = self._source.readline() if self._source else b""
+        line = await asyncio.to_thread(self._source.readline) if self._source else b""
         return line.decode(errors="replace") if line else None
 
     async def confirm(self, _question: str, /) -> bool:
