@@ -8,7 +8,7 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isObject } from "../src/core/values.ts";
-import type { Store } from "../src/storage/index.ts";
+import type { Store, StoreOptions } from "../src/storage/index.ts";
 import {
   documentText,
   JsonStore,

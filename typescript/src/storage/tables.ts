@@ -135,7 +135,7 @@ export async function makeTables(
     throw new StoreUnavailableError(path, detail);
   }
   if ((await readVersion(client, path)) === STEPS.length) return;
-  await client.query("BEGIN");
+  await client.query("BEGIN ISOLATION LEVEL READ COMMITTED");
   try {
     await client.query("SELECT pg_advisory_xact_lock($1)", [LOCK]);
     let version = await readVersion(client, path); // another process may have done it since
@@ -153,8 +153,10 @@ export async function makeTables(
 }
 
 async function readVersion(client: ClientBase, path: string): Promise<number> {
-  const found = await client.query("SELECT to_regclass('tandem_memory.migrations') AS name");
-  if (found.rows[0].name === null) return 0;
+  // Not by to_regclass, which may answer from before the lock was waited for.
+  const sql =
+    "SELECT FROM pg_tables WHERE (schemaname, tablename) = ('tandem_memory', 'migrations')";
+  if ((await client.query(sql)).rows.length === 0) return 0;
   const { rows } = await client.query("SELECT version FROM tandem_memory.migrations");
   if (rows.length > STEPS.length) throw new StoreTooNewError(path, rows.length, STEPS.length);
   return rows.length;

@@ -139,6 +139,7 @@ def make_tables(connection: psycopg.Connection[Any], path: str, applied_at: str)
     if read_version(connection, path) == len(STEPS):
         return
     with connection.transaction():
+        connection.execute("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
         connection.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
         done = read_version(connection, path)  # another process may have done it since
         for version, migration in enumerate(STEPS[done:], done + 1):
@@ -149,8 +150,9 @@ def make_tables(connection: psycopg.Connection[Any], path: str, applied_at: str)
 
 
 def read_version(connection: psycopg.Connection[Any], path: str) -> int:
-    found = connection.execute("SELECT to_regclass('tandem_memory.migrations')").fetchall()
-    if found[0][0] is None:
+    # Not by to_regclass, which may answer from before the lock was waited for.
+    sql = "SELECT FROM pg_tables WHERE (schemaname, tablename) = ('tandem_memory', 'migrations')"
+    if not connection.execute(sql).fetchall():
         return 0
     rows = connection.execute("SELECT version FROM tandem_memory.migrations").fetchall()
     if len(rows) > len(STEPS):
