@@ -192,12 +192,39 @@ limits = _mostly(
 budgets = _mostly(st.none() | st.integers(2, 9) | st.integers(0, 80), limits)
 counters = _mostly(st.sampled_from(COUNTERS), st.sampled_from(BROKEN_COUNTERS))
 prompts = _weighted((30, st.sampled_from([None, "", "S", "Be kind."])), (5, texts), (1, leaves))
-window_options = {
+
+
+@st.composite
+def _fitting(draw: st.DrawFn) -> Json:
+    """Limits that go together and are soon passed."""
+    most = draw(st.integers(0, 4))
+    options: Json = {"max_turns": most, "count_tokens": draw(st.sampled_from(COUNTERS))}
+    if draw(st.booleans()):
+        options["trim_to"] = draw(st.integers(0, most))
+    if draw(st.booleans()):
+        options["max_tokens"] = draw(st.integers(3, 9) | st.integers(3, 80))
+    return options
+
+
+any_options = {
     "max_turns": limits,
     "max_tokens": budgets,
-    "trim_to": _weighted((3, st.none()), (2, limits)),
+    "trim_to": limits,
     "count_tokens": counters,
 }
+window_options = _weighted((3, _fitting()), (1, _some({}, any_options)))
+
+
+def _with(options: SearchStrategy[Json], more: SearchStrategy[Json]) -> SearchStrategy[Json]:
+    return st.tuples(options, more).map(lambda both: both[0] | both[1])
+
+
+manager_options = _with(window_options, _some({}, {"system_prompt": prompts}))
+summaries = _weighted(
+    (1, st.none()),
+    (6, _some({"text": texts, "turns": st.integers(0, 3)})),
+    (1, values | _some({}, {"text": values, "turns": values, "more": leaves})),
+)
 snapshots = _weighted(
     (3, st.sampled_from([{OWN_SNAPSHOT: change} for change in SPOILT])),
     (
@@ -242,16 +269,27 @@ MANAGER = _weighted(
     (2, _step("undo", {})),
     (2, _step("restore", {"snapshot": snapshots})),
     (1, _step("set_system_prompt", {"value": prompts})),
+    (1, _step("set_summary", {"value": summaries})),
+    (1, _step("leaving", {})),
 )
 SPLITTER = _weighted((5, _step("feed", {"piece": tagged | contents})), (1, _step("finish", {})))
+window_args = _with(_some({"messages": conversations}), window_options)
 CORE = _weighted(
     (2, _step("canonical_json", {"value": _values(plain)})),
     (2, _step("estimate_text", {"text": texts})),
     (2, _step("read_message", {"value": messages})),
     (2, _step("split_thinking", {"text": tagged}, {"opens_thinking": st.booleans()})),
     (1, _step("well_formed", {"text": texts})),
-    (1, _step("new_manager", {}, {"system_prompt": prompts, **window_options})),
-    (6, _step("window", {"messages": conversations}, window_options)),
+    (
+        1,
+        _step(
+            "read_summary_reply",
+            {"text": contents, "done_reason": st.sampled_from(["stop", "length", None])},
+            {"max_tokens": st.integers(0, 9)},
+        ),
+    ),
+    (1, _some({"call": st.just("new_manager"), "args": manager_options})),
+    (6, _some({"call": st.just("window"), "args": window_args})),
 )
 
 
@@ -262,7 +300,7 @@ def _script(given: Json, steps: SearchStrategy[Json], most: int) -> SearchStrate
 
 
 scripts = _weighted(
-    (6, _script({"manager": _some({}, {"system_prompt": prompts, **window_options})}, MANAGER, 24)),
+    (6, _script({"manager": manager_options}, MANAGER, 24)),
     (2, _script({"splitter": _some({}, {"opens_thinking": st.booleans()})}, SPLITTER, 10)),
     (2, _script({"core": _some({})}, CORE, 4)),
 )
