@@ -1,8 +1,8 @@
 """A program that writes turns into a session: `writer.py KIND PLACE SESSION [SECONDS NAME]`.
 
 Twin: typescript/tests/writer.ts. It prints the number of each turn once that is stored. Without
-SECONDS it writes until it is killed; with them it shares the session with other writers, a lease
-for each turn, and puts its NAME before every text.
+SECONDS it writes until it is killed, or until the disk is full, which it says; with them it shares
+the session with other writers, a lease for each turn, and puts its NAME before every text.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 import time
 from contextlib import suppress
 
-from tandem_memory.core.errors import SessionBusyError, SessionExistsError
+from tandem_memory.core.errors import SessionBusyError, SessionExistsError, StoreFullError
 from tandem_memory.storage import JsonStore, SessionChanges, SqliteStore, Store
 
 PADDING = "x" * 3000  # over a page of SQLite's with two of them, so that a turn can be torn
@@ -63,11 +63,14 @@ def share_session(store: Store, session_id: str, seconds: float, name: str) -> N
 
 
 def main(kind: str, place: str, session_id: str, seconds: str = "", name: str = "") -> None:
-    with open_place(kind, place) as store:
-        if seconds:
-            share_session(store, session_id, float(seconds), name)
-        else:
-            write_turns(store, session_id)
+    try:
+        with open_place(kind, place) as store:
+            if seconds:
+                share_session(store, session_id, float(seconds), name)
+            else:
+                write_turns(store, session_id)
+    except StoreFullError as error:
+        sys.stdout.write(f"{error.code}\n")
 
 
 if __name__ == "__main__":

@@ -2,17 +2,18 @@
  * A program that writes turns into a session: `writer.ts KIND PLACE SESSION [SECONDS NAME]`.
  *
  * Twin: python/tests/writer.py. It prints the number of each turn once that is stored. Without
- * SECONDS it writes until it is killed; with them it shares the session with other writers, a lease
- * for each turn, and puts its NAME before every text.
+ * SECONDS it writes until it is killed, or until the disk is full, which it says; with them it
+ * shares the session with other writers, a lease for each turn, and puts its NAME before every text.
  */
 
 import { writeSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { SessionBusyError, SessionExistsError } from "../src/core/errors.ts";
+import { SessionBusyError, SessionExistsError, StoreFullError } from "../src/core/errors.ts";
 import type { Ranges, Store } from "../src/storage/index.ts";
 import { JsonStore, SqliteStore } from "../src/storage/index.ts";
 
-const PADDING = "x".repeat(3000); // over a page of SQLite's with two of them, so that a turn can be torn
+// Over a page of SQLite's with two of them, so that a turn can be torn.
+const PADDING = "x".repeat(3000);
 
 const USER = "ann";
 
@@ -75,7 +76,11 @@ async function shareSession(
 }
 
 const [kind = "", place = "", sessionId = "", seconds = "", name = ""] = process.argv.slice(2);
-const store = openPlace(kind, place);
-if (seconds) await shareSession(store, sessionId, Number(seconds), name);
-else await writeTurns(store, sessionId);
-await store.close();
+try {
+  await using store = openPlace(kind, place);
+  if (seconds) await shareSession(store, sessionId, Number(seconds), name);
+  else await writeTurns(store, sessionId);
+} catch (error) {
+  if (!(error instanceof StoreFullError)) throw error;
+  writeSync(1, `${error.code}\n`);
+}

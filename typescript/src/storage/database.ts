@@ -31,6 +31,9 @@ export const BUSY_MILLISECONDS = 10_000;
 
 const PURGE_MILLISECONDS = 1_000;
 
+/** How many bytes an SQLite file has at least; a shorter one SQLite takes for an empty one. */
+const SMALLEST = 512;
+
 // SQLite's result codes (sqlite.org/rescode.html); the extended ones hold the others in 8 bits.
 const DAMAGED = [11, 26]; // SQLITE_CORRUPT, SQLITE_NOTADB
 // SQLITE_FULL; and what a quota refuses, or a full disk to the log's index: SQLITE_IOERR_WRITE,
@@ -50,7 +53,6 @@ export class Database {
       if (!existsSync(this.#path)) create(this.#path, appliedAt);
       return connect(this.#path, appliedAt);
     });
-    if (this.rows("SELECT pending FROM purges")[0]?.[0] !== 0) this.purge();
   }
 
   /** Run `body` as one transaction; if it throws, nothing of it happened. */
@@ -84,24 +86,11 @@ export class Database {
   /**
    * Take the bytes of what was removed out of the file and its log.
    *
-   * `secure_delete` has put zeros over them where they were last, but not over the copies that
-   * SQLite leaves behind when it moves rows between pages; VACUUM writes the file anew without
-   * those, and the log is cut to nothing. Returns whether that is still pending, since somebody
-   * else was at the file; the next open does it then.
+   * Returns whether that is still pending, since somebody else was at the file; the next open does
+   * it then.
    */
   purge(): boolean {
-    try {
-      this.#connection.exec(`PRAGMA busy_timeout = ${PURGE_MILLISECONDS}`);
-      this.#connection.exec("VACUUM");
-      const busy = this.rows("PRAGMA wal_checkpoint(TRUNCATE)")[0]?.[0] !== 0;
-      if (!busy) this.#connection.exec("UPDATE purges SET pending = 0");
-      return busy;
-    } catch (error) {
-      if (errorCode(error) === null) throw error;
-      return true;
-    } finally {
-      this.#connection.exec(`PRAGMA busy_timeout = ${BUSY_MILLISECONDS}`);
-    }
+    return purge(this.#connection);
   }
 
   /** Close the file. */
@@ -151,7 +140,8 @@ function publish(draft: string, path: string): void {
 
 /** Open the file if it is a store and in order; one that is not is left as it is. */
 function connect(path: string, appliedAt: string): DatabaseSync {
-  if (statSync(path).size === 0) throw new StoreDamagedError(path, "it is empty");
+  const { size } = statSync(path);
+  if (size < SMALLEST) throw new StoreDamagedError(path, `it has ${size} bytes`);
   const connection = new DatabaseSync(path);
   try {
     connection.exec(`PRAGMA busy_timeout = ${BUSY_MILLISECONDS}`);
@@ -161,6 +151,7 @@ function connect(path: string, appliedAt: string): DatabaseSync {
     connection.exec("PRAGMA foreign_keys = ON");
     connection.exec("PRAGMA secure_delete = ON");
     migrate(connection, path, appliedAt);
+    if (connection.prepare("SELECT pending FROM purges").get()?.pending !== 0) purge(connection);
   } catch (error) {
     connection.close();
     throw error;
@@ -171,6 +162,28 @@ function connect(path: string, appliedAt: string): DatabaseSync {
 function requireStore(connection: DatabaseSync, path: string): void {
   const id = connection.prepare("PRAGMA application_id").get()?.application_id;
   if (id !== APPLICATION_ID) throw new NotAStoreError(path);
+}
+
+/**
+ * Write the file anew and cut its log to nothing; returns whether that failed.
+ *
+ * `secure_delete` has put zeros over what was deleted, but not over the copies that SQLite leaves
+ * behind when it moves rows between pages. VACUUM leaves none.
+ */
+function purge(connection: DatabaseSync): boolean {
+  try {
+    connection.exec(`PRAGMA busy_timeout = ${PURGE_MILLISECONDS}`);
+    connection.exec("VACUUM");
+    const busy = connection.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get()?.busy !== 0;
+    if (!busy) connection.exec("UPDATE purges SET pending = 0");
+    return busy;
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === null || DAMAGED.includes(code & 0xff)) throw error;
+    return true;
+  } finally {
+    connection.exec(`PRAGMA busy_timeout = ${BUSY_MILLISECONDS}`);
+  }
 }
 
 /** Give what SQLite, the system or a reader of JSON throws in `body` a name of ours. */

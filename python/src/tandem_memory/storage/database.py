@@ -39,6 +39,9 @@ BUSY_MILLISECONDS = 10_000
 
 PURGE_MILLISECONDS = 1_000
 
+SMALLEST = 512
+"""How many bytes an SQLite file has at least; a shorter one SQLite takes for an empty one."""
+
 # SQLite's result codes (sqlite.org/rescode.html); the extended ones hold the others in 8 bits.
 DAMAGED = (11, 26)  # SQLITE_CORRUPT, SQLITE_NOTADB
 # SQLITE_FULL; and what a quota refuses, or a full disk to the log's index: SQLITE_IOERR_WRITE,
@@ -56,8 +59,6 @@ class Database:
             if not self._path.exists():
                 create(self._path, applied_at)
             self._connection = connect(self._path, applied_at)
-        if self.rows("SELECT pending FROM purges") != [(0,)]:
-            self.purge()
 
     @contextmanager
     def transaction(self, kind: Literal["DEFERRED", "IMMEDIATE"]) -> Generator[None]:
@@ -84,24 +85,11 @@ class Database:
     def purge(self) -> bool:
         """Take the bytes of what was removed out of the file and its log.
 
-        `secure_delete` has put zeros over them where they were last, but not over the copies that
-        SQLite leaves behind when it moves rows between pages; VACUUM writes the file anew without
-        those, and the log is cut to nothing. Returns whether that is still pending, since somebody
-        else was at the file; the next open does it then.
+        Returns whether that is still pending, since somebody else was at the file; the next open
+        does it then.
         """
         with self._lock:
-            try:
-                self._connection.execute(f"PRAGMA busy_timeout = {PURGE_MILLISECONDS}")
-                self._connection.execute("VACUUM")
-                busy = self.rows("PRAGMA wal_checkpoint(TRUNCATE)")[0][0] != 0
-                if not busy:
-                    self._connection.execute("UPDATE purges SET pending = 0")
-            except sqlite3.OperationalError:
-                return True
-            else:
-                return busy
-            finally:
-                self._connection.execute(f"PRAGMA busy_timeout = {BUSY_MILLISECONDS}")
+            return purge(self._connection)
 
     def close(self) -> None:
         """Close the file."""
@@ -135,8 +123,9 @@ def publish(draft: Path, path: Path) -> None:
 
 def connect(path: Path, applied_at: str) -> sqlite3.Connection:
     """Open the file if it is a store and in order; one that is not is left as it is."""
-    if path.stat().st_size == 0:
-        raise StoreDamagedError(str(path), "it is empty")
+    size = path.stat().st_size
+    if size < SMALLEST:
+        raise StoreDamagedError(str(path), f"it has {size} bytes")
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     try:
         connection.execute(f"PRAGMA busy_timeout = {BUSY_MILLISECONDS}")
@@ -146,6 +135,8 @@ def connect(path: Path, applied_at: str) -> sqlite3.Connection:
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA secure_delete = ON")
         migrate(connection, str(path), applied_at)
+        if connection.execute("SELECT pending FROM purges").fetchall() != [(0,)]:
+            purge(connection)
     except BaseException:
         connection.close()
         raise
@@ -155,6 +146,26 @@ def connect(path: Path, applied_at: str) -> sqlite3.Connection:
 def require_store(connection: sqlite3.Connection, path: Path) -> None:
     if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
         raise NotAStoreError(str(path))
+
+
+def purge(connection: sqlite3.Connection) -> bool:
+    """Write the file anew and cut its log to nothing; returns whether that failed.
+
+    `secure_delete` has put zeros over what was deleted, but not over the copies that SQLite leaves
+    behind when it moves rows between pages. VACUUM leaves none.
+    """
+    try:
+        connection.execute(f"PRAGMA busy_timeout = {PURGE_MILLISECONDS}")
+        connection.execute("VACUUM")
+        busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] != 0
+        if not busy:
+            connection.execute("UPDATE purges SET pending = 0")
+    except sqlite3.OperationalError:
+        return True
+    else:
+        return busy
+    finally:
+        connection.execute(f"PRAGMA busy_timeout = {BUSY_MILLISECONDS}")
 
 
 @contextmanager
