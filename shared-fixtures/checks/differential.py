@@ -65,9 +65,10 @@ def play_python(script: Json) -> list[Json]:
     try:
         subject = make_subject(script["given"])
         for step in script["steps"]:
-            if OWN_SNAPSHOT in (step["args"].get("snapshot") or ()):
-                change = step["args"]["snapshot"][OWN_SNAPSHOT]
-                step["args"]["snapshot"] = spoilt(subject.call("snapshot", {}), change)
+            snapshot: Json = step["args"].get("snapshot")
+            if isinstance(snapshot, dict) and OWN_SNAPSHOT in snapshot:
+                own = subject.call("snapshot", {})
+                step["args"]["snapshot"] = spoilt(own, cast("Json", snapshot)[OWN_SNAPSHOT])
             results.append(perform(subject, step))
     except TandemError as error:
         results.append({"refused": error.code})
