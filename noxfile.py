@@ -154,10 +154,12 @@ def typescript(session: nox.Session) -> None:
 
 @nox.session(python=False, requires=[f"python-{RUNNING}", "typescript"])
 def parity(session: nox.Session) -> None:
-    """Both languages agree: public names, fixtures run, random operations (`-- --sequences N`)."""
+    """Both languages agree: names, stores, fixtures run, random operations (`-- --sequences N`)."""
     install(session, TOOLS, "package", "test")
     known, _ = OPTIONS.parse_known_args(session.posargs)
     _check(session, "symbols.py")
+    _check(session, "interplay.py")
+    _check(session, "writers.py", "--seconds", "3")
     _check(
         session, "reconcile.py", *sorted(REPORTS.glob("python-*.json")), REPORTS / "typescript.json"
     )
@@ -170,6 +172,22 @@ def mutants(session: nox.Session) -> None:
     install(session, TOOLS, "package", "test")
     install_node(session)
     _check(session, "mutants.py", *session.posargs)
+
+
+@nox.session(python=False)
+def kills(session: nox.Session) -> None:
+    """Writers killed at random points, 2,000 a language; nothing is lost (`-- --kills N`)."""
+    install(session, TOOLS, "package", "test")
+    install_node(session)
+    _check(session, "kills.py", *session.posargs)
+
+
+@nox.session(python=False)
+def writers(session: nox.Session) -> None:
+    """Four writers of both languages at one store for a minute (`-- --seconds N`)."""
+    install(session, TOOLS, "package", "test")
+    install_node(session)
+    _check(session, "writers.py", *session.posargs)
 
 
 # --- with a model -----------------------------------------------------------------------------

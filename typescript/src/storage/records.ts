@@ -8,6 +8,7 @@
 import { InvalidIdError } from "../core/errors.ts";
 import type { Message } from "../core/messages.ts";
 import type { JsonObject } from "../core/values.ts";
+import { canonicalJson } from "../core/values.ts";
 
 /** How a turn stands: its answer is awaited, there, failed, or was stopped by its reader. */
 export type Status = "pending" | "complete" | "failed" | "interrupted";
@@ -96,6 +97,16 @@ export function readId(name: string, value: unknown): string {
     throw new InvalidIdError(name, "lone_surrogate", "holds half of a surrogate pair");
   }
   return value;
+}
+
+/** Return both as ids, or throw `InvalidIdError`. */
+export function readIds(userId: unknown, sessionId: unknown): [string, string] {
+  return [readId("user_id", userId), readId("session_id", sessionId)];
+}
+
+/** Return the one text of a message, in which stores keep and compare it. */
+export function messageText(message: Message): string {
+  return canonicalJson(message as unknown as JsonObject);
 }
 
 /** Return the time in milliseconds since 1970, UTC. */

@@ -7,11 +7,11 @@
 
 import { createHash } from "node:crypto";
 import type { SQLInputValue } from "node:sqlite";
-import type { JsonObject } from "../core/values.ts";
 import { canonicalJson } from "../core/values.ts";
 import type { Row } from "./database.ts";
 import type { MessageDocument, TurnDocument } from "./documents.ts";
 import type { Session, Status, StoredMessage, StoredTurn } from "./records.ts";
+import { messageText } from "./records.ts";
 import type { Lease, TurnRow } from "./rules.ts";
 
 export const SESSION = `SELECT session_no, session_id, system_prompt, summary, window_ranges, last_seq,
@@ -133,8 +133,8 @@ export function messageValues(
   stored: StoredMessage,
   { removed }: { removed: boolean },
 ): SQLInputValue[] {
-  const message = canonicalJson(stored.message as unknown as JsonObject);
-  return [stored.seq, stored.created_at, message, Number(removed)];
+  const text = messageText(stored.message);
+  return [stored.seq, stored.created_at, text, Number(removed)];
 }
 
 /** Return the message of a `MESSAGE` row. */

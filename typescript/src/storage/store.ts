@@ -5,10 +5,7 @@
  * the next is its shelf: where the rows are, and how a change to them is made all at once.
  */
 
-import type { Message } from "../core/messages.ts";
 import { readMessage } from "../core/messages.ts";
-import type { JsonObject } from "../core/values.ts";
-import { canonicalJson } from "../core/values.ts";
 import type { Export } from "./exports.ts";
 import {
   readChanges,
@@ -27,7 +24,7 @@ import type {
   StoredTurn,
   StoreOptions,
 } from "./records.ts";
-import { readId, systemClock } from "./records.ts";
+import { messageText, readId, readIds, systemClock } from "./records.ts";
 import type { Change, State } from "./rules.ts";
 import {
   appendMessages,
@@ -178,7 +175,7 @@ export class Store {
     const [turn] = await this.history(userId, sessionId, 1);
     const first = turn?.messages[0];
     if (turn?.status !== "failed" || first === undefined) return null;
-    if (asked.role !== "user" || textOf(first.message) !== textOf(asked)) return null;
+    if (asked.role !== "user" || messageText(first.message) !== messageText(asked)) return null;
     await this.#change(userId, sessionId, (state, now) =>
       retryTurn(state, { turn: turn.turn, holder: holder ?? null, now }),
     );
@@ -294,12 +291,4 @@ export class Store {
     const now = this.#clock();
     return this.#shelf.change(...readIds(userId, sessionId), (state) => rule(state, now));
   }
-}
-
-function textOf(message: Message): string {
-  return canonicalJson(message as unknown as JsonObject);
-}
-
-function readIds(userId: unknown, sessionId: unknown): [string, string] {
-  return [readId("user_id", userId), readId("session_id", sessionId)];
 }

@@ -9,11 +9,11 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
-from typing import Literal, TypedDict
+from typing import Literal, TypedDict, cast
 
 from ..core.errors import InvalidIdError
 from ..core.messages import Message
-from ..core.values import JsonObject
+from ..core.values import JsonObject, canonical_json
 
 __all__ = [
     "OpenedSession",
@@ -26,7 +26,9 @@ __all__ = [
     "StoredTurn",
     "cut_ranges",
     "join_ranges",
+    "message_text",
     "read_id",
+    "read_ids",
     "system_clock",
     "timestamp",
 ]
@@ -117,6 +119,16 @@ def read_id(name: str, value: object) -> str:
     except UnicodeEncodeError as error:
         raise InvalidIdError(name, "lone_surrogate", "holds half of a surrogate pair") from error
     return value
+
+
+def read_ids(user_id: object, session_id: object) -> tuple[str, str]:
+    """Return both as ids, or raise `InvalidIdError`."""
+    return read_id("user_id", user_id), read_id("session_id", session_id)
+
+
+def message_text(message: Message) -> str:
+    """Return the one text of a message, in which stores keep and compare it."""
+    return canonical_json(cast("JsonObject", message))
 
 
 def system_clock() -> int:

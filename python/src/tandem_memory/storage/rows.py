@@ -10,10 +10,10 @@ import hashlib
 import json
 from typing import cast
 
-from ..core.values import JsonObject, JsonValue, canonical_json
+from ..core.values import JsonValue, canonical_json
 from .database import Row
 from .documents import MessageDocument, TurnDocument
-from .records import Session, StoredMessage, StoredTurn
+from .records import Session, StoredMessage, StoredTurn, message_text
 from .rules import Lease, TurnRow
 
 __all__ = [
@@ -152,8 +152,8 @@ def read_turn_document(row: Row) -> TurnDocument:
 
 def message_values(stored: StoredMessage, *, removed: bool) -> Row:
     """Return a message's values from `seq` to `removed`."""
-    message = canonical_json(cast("JsonObject", stored["message"]))
-    return stored["seq"], stored["created_at"], message, int(removed)
+    text = message_text(stored["message"])
+    return stored["seq"], stored["created_at"], text, int(removed)
 
 
 def read_stored_message(row: Row) -> StoredMessage:

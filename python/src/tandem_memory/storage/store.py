@@ -10,10 +10,9 @@ import uuid
 from collections.abc import Callable, Sequence
 from functools import partial
 from types import TracebackType
-from typing import Self, cast
+from typing import Self
 
-from ..core.messages import Message, read_message
-from ..core.values import JsonObject, canonical_json
+from ..core.messages import read_message
 from .exports import (
     Export,
     read_changes,
@@ -30,7 +29,9 @@ from .records import (
     SessionChanges,
     Status,
     StoredTurn,
+    message_text,
     read_id,
+    read_ids,
     system_clock,
 )
 from .rules import (
@@ -158,7 +159,7 @@ class Store:
         if not turns or turns[0]["status"] != "failed":
             return None
         first = turns[0]["messages"][0]
-        if asked["role"] != "user" or text_of(first["message"]) != text_of(asked):
+        if asked["role"] != "user" or message_text(first["message"]) != message_text(asked):
             return None
         rule = partial(retry_turn, turn=turns[0]["turn"], holder=holder)
         self._change(user_id, session_id, rule)
@@ -250,11 +251,3 @@ class Store:
     def _change(self, user_id: str, session_id: str, rule: Callable[..., Change]) -> Session:
         ids = read_ids(user_id, session_id)
         return self._shelf.change(*ids, partial(rule, now=self._clock()))
-
-
-def text_of(message: Message) -> str:
-    return canonical_json(cast("JsonObject", message))
-
-
-def read_ids(user_id: object, session_id: object) -> tuple[str, str]:
-    return read_id("user_id", user_id), read_id("session_id", session_id)
