@@ -32,7 +32,9 @@ OWN_SNAPSHOT = "$own"
 
 SPOILT = ["", "", "version", "messages", "system_prompt", "role", "first"]
 
-conversations = st.lists(weighted((6, st.sampled_from(TURNS)), (1, messages)), max_size=14)
+# Of texts the runners read only those with a role in front.
+readable = messages.filter(lambda message: not isinstance(message, str))
+conversations = st.lists(weighted((6, st.sampled_from(TURNS)), (1, readable)), max_size=14)
 limits = mostly(
     st.none() | st.integers(0, 4), st.sampled_from([-1, 0.5, True, "3", [], 2.0, 2**53]) | leaves
 )
