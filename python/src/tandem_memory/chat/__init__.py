@@ -1,5 +1,6 @@
 """Chat with memory: the tree of models, the engine that runs one, the conversation with it."""
 
+from .asynchronous import AsyncChat, AsyncChatStream
 from .conversation import Conversation
 from .engine import (
     AsyncEngine,
@@ -12,12 +13,7 @@ from .engine import (
 from .exchange import Reply
 from .modelfile import find_model_file, load_models
 from .models import Models, read_models
-from .session import (
-    AsyncChat,
-    AsyncChatStream,
-    Chat,
-    ChatStream,
-)
+from .session import Chat, ChatStream
 from .settings import ModelEntry, Think, make_entry
 from .wire import Delta, Durations, Ending
 

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from types import EllipsisType
-from typing import Any, Generic, Protocol, TypeVar, cast
+from typing import Any, Generic, Literal, Protocol, TypeVar, cast
 
-from ..core.errors import InvalidLimitError
+from ..core.errors import InvalidLimitError, ReplyNotStoredError, TandemError
 from ..core.manager import MemoryManager
+from ..core.messages import Message, read_message
 from ..core.tokens import estimate_tokens, estimate_tools
 from ..core.turns import CountTokens
 from ..core.values import JsonObject, copy_json
 from .exchange import Exchange, Question, Reply
+from .journal import Journal
 from .settings import ModelEntry, half
 
-__all__ = ["Conversation"]
+__all__ = ["Conversation", "Outcome"]
 
-
-class HasReply(Protocol):
-    """A stream, as far as a conversation knows it."""
-
-    reply: Reply | None
+Outcome = Literal["finished", "interrupted", "failed"]
+"""How the reading of an answer ended; where the reader left from outside, it is interrupted."""
 
 
 class HasEntry(Protocol):
@@ -70,8 +68,8 @@ class Conversation(Generic[EngineT]):
         self._max_turns = entry.max_turns if max_turns is ... else max_turns
         self._max_tokens = token_budget(entry, self.tools) if max_tokens is ... else max_tokens
         self._count_tokens = count_tokens
-        self._memory = self._new_memory()
-        self._memory.system_prompt = system_prompt
+        self._journal = Journal(self._new_memory)
+        self.memory.system_prompt = system_prompt
         self._playing: Exchange | None = None
         self._lock = self._make_lock()
 
@@ -81,40 +79,75 @@ class Conversation(Generic[EngineT]):
 
         Read it at will. Change it by the methods of the chat alone, which wait their turn.
         """
-        return self._memory
+        return self._journal.memory
+
+    @property
+    def session_id(self) -> str | None:
+        """The id of the session that the conversation is stored as; None where it is not."""
+        return self._journal.session_id
 
     @property
     def system_prompt(self) -> str | None:
-        """The system message's text. Setting it takes effect with the next question."""
-        return self._memory.system_prompt
+        """The system message's text. Setting it takes effect with the next question.
+
+        A stored conversation saves it with the answer to that.
+        """
+        return self.memory.system_prompt
 
     @system_prompt.setter
     def system_prompt(self, value: str | None) -> None:
-        self._memory.system_prompt = value
+        self.memory.system_prompt = value
         if self._playing:
             self._playing.memory.system_prompt = value
 
-    @contextmanager
-    def _exchange(self, question: Question, stream: HasReply) -> Generator[Exchange]:
-        """Play an exchange for the block, and remember what it made of the question.
+    def _begin(self, question: Question) -> Exchange:
+        """Write the question down, then begin its exchange, on a copy of the memory."""
+        self._journal.ask(user_message(question))
+        self._playing = Exchange(self._journal.copy(), self.engine.entry, question)
+        return self._playing
 
-        A block that ends well finishes it. One that is left from outside (a closed generator,
-        Ctrl-C, a cancelled task) interrupts it; an error fails it, and nothing is remembered.
-        """
-        memory = self._new_memory()
-        memory.restore(self._memory.snapshot())
-        exchange = self._playing = Exchange(memory, self.engine.entry, question)
+    def _end(self, outcome: Outcome) -> Reply | None:
+        """End the exchange: keep what it made of the question, or leave the memory as it was."""
+        exchange, self._playing = self._playing, None
         try:
-            yield exchange
-            stream.reply = exchange.finish()
-        except BaseException as error:
-            if not isinstance(error, Exception):
-                stream.reply = exchange.interrupt()
-            raise
+            if exchange is None:
+                self._journal.fail(None)
+                return None
+            return self._conclude(exchange, outcome)
         finally:
-            self._playing = None
-            if stream.reply:
-                self._memory = exchange.memory
+            self._journal.release()
+
+    def _conclude(self, exchange: Exchange, outcome: Outcome) -> Reply | None:
+        reply = None
+        try:
+            if outcome == "finished":
+                reply = exchange.finish()
+            elif outcome == "interrupted":
+                reply = exchange.interrupt()
+        finally:
+            if reply is None:
+                self._journal.fail(exchange.part)
+        if reply:
+            status = "interrupted" if reply.interrupted else "complete"
+            try:
+                self._journal.keep(exchange.memory, exchange.answer, reply.dropped, status)
+            except TandemError as error:
+                raise ReplyNotStoredError(reply.content) from error
+        return reply
+
+    def _add_result(
+        self, content: str, tool_name: str | None, tool_call_id: str | None
+    ) -> list[Message]:
+        memory = self._journal.copy()
+        message: JsonObject = {
+            "role": "tool",
+            "content": content,
+            "tool_name": tool_name,
+            "tool_call_id": tool_call_id,
+        }
+        dropped = memory.add(message)
+        self._journal.keep(memory, message, dropped)
+        return dropped
 
     def _new_memory(self) -> MemoryManager:
         return MemoryManager(
@@ -124,6 +157,13 @@ class Conversation(Generic[EngineT]):
             trim_to=self._trim_to,
             count_tokens=self._count_tokens,
         )
+
+
+def user_message(question: Question) -> Message | None:
+    if question.content is None:
+        return None
+    images = list(question.images or [])
+    return read_message({"role": "user", "content": question.content, "images": images})
 
 
 def token_budget(entry: ModelEntry, tools: Sequence[JsonObject]) -> int:

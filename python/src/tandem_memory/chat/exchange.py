@@ -73,6 +73,7 @@ class Exchange:
         self._content = ""
         self._thinking = ""
         self._tool_calls: list[ToolCall] = []
+        self.answer: JsonObject = {}
         self._ending: Ending | None = None
         content, images = question.content, question.images
         self._dropped = [] if content is None else memory.add_user_message(content, images=images)
@@ -85,6 +86,14 @@ class Exchange:
     def messages(self) -> list[Message]:
         """What the model is to be sent."""
         return self.memory.get_messages(include_thinking=self._entry.send_thinking)
+
+    @property
+    def part(self) -> JsonObject | None:
+        """What has come of the answer, for the record of one that failed; None is nothing."""
+        part: JsonObject = {"role": "assistant", "content": self._content}
+        if not self._content and not self._thinking:
+            return None
+        return {**part, "thinking": self._thinking}
 
     def take(self, delta: Delta) -> Delta:
         """Take the next piece of the answer and return what it shows, maybe nothing.
@@ -126,7 +135,7 @@ class Exchange:
         return self._remember([], {"interrupted": True})
 
     def _remember(self, tool_calls: list[ToolCall], fields: JsonObject) -> Reply:
-        message: JsonObject = {
+        self.answer = {
             "role": "assistant",
             "content": self._content,
             "thinking": self._thinking,
@@ -138,7 +147,7 @@ class Exchange:
             content=self._content,
             thinking=self._thinking,
             tool_calls=copy_json(tool_calls),
-            dropped=self._dropped + self.memory.add(message),
+            dropped=self._dropped + self.memory.add(self.answer),
             done_reason=ending.done_reason,
             prompt_tokens=ending.prompt_tokens,
             reply_tokens=ending.reply_tokens,

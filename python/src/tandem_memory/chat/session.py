@@ -6,25 +6,34 @@ part that came is kept and marked `interrupted`; if no text came, the question h
 
 One question is answered at a time. Another that is asked meanwhile waits while somebody waits for
 the model; a stream that nobody is reading just then is interrupted by it, and its part kept.
+
+A chat that was opened on a store writes all of it there: the question before the model is called,
+failed ones too. It then holds the session's lease for the turn, so that chats of other processes
+wait until it has ended, and takes over what they have made of the session.
 """
 
 from __future__ import annotations
 
-import asyncio
 import threading
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager, closing, contextmanager
+import time
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from functools import partial
-from types import TracebackType
+from types import EllipsisType, TracebackType
 from typing import Self
 
 from ..core.errors import NoAnswerError
 from ..core.messages import Message
-from .conversation import Conversation
-from .engine import AsyncEngine, AsyncOllamaEngine, Engine, OllamaEngine
+from ..core.tokens import estimate_tokens
+from ..core.turns import CountTokens
+from ..storage.store import Store
+from .conversation import Conversation, Outcome
+from .engine import Engine, OllamaEngine
 from .exchange import Question, Reply
+from .settings import ModelEntry
+from .stored import StoredJournal
 
-__all__ = ["AsyncChat", "AsyncChatStream", "Chat", "ChatStream"]
+__all__ = ["Chat", "ChatStream"]
 
 
 class Chat(Conversation[Engine]):
@@ -34,6 +43,55 @@ class Chat(Conversation[Engine]):
     _make_lock = threading.Lock
     _lock: threading.Lock
     _open: ChatStream | None = None
+
+    @classmethod
+    def open(
+        cls,
+        store: Store,
+        user_id: str,
+        session_id: str | None = None,
+        *,
+        model: ModelEntry | Engine,
+        wait_milliseconds: int = 30_000,
+        lease_milliseconds: int = 10_000,
+        system_prompt: str | None = None,
+        max_turns: int | EllipsisType | None = ...,
+        trim_to: int | EllipsisType | None = ...,
+        max_tokens: int | EllipsisType | None = ...,
+        count_tokens: CountTokens = estimate_tokens,
+        tools: Sequence[Mapping[str, object]] = (),
+    ) -> Self:
+        """Open a user's session, with its window as it was left, and go on with it.
+
+        `session_id`: an id that the user has no session of is given to a new one; None makes a new
+            session of an id of its own. To go on with the newest, see `Store.list_sessions`.
+        `system_prompt`: wins over the stored one; None takes that, `""` is none.
+        `wait_milliseconds`: how long a question waits while another process has the session, before
+            it raises `SessionBusyError`.
+        `lease_milliseconds`: how long others wait for a process that died in mid-answer.
+
+        The rest is as in `Conversation`. What the store raises is raised by each call; an answer
+        that it does not take raises `ReplyNotStoredError`.
+        """
+        self = cls(
+            model,
+            system_prompt=system_prompt,
+            max_turns=max_turns,
+            trim_to=trim_to,
+            max_tokens=max_tokens,
+            count_tokens=count_tokens,
+            tools=tools,
+        )
+        self._journal = StoredJournal.open(
+            self._new_memory,
+            store,
+            user_id,
+            session_id,
+            system_prompt=system_prompt,
+            wait_milliseconds=wait_milliseconds,
+            lease_milliseconds=lease_milliseconds,
+        )
+        return self
 
     def ask(
         self,
@@ -73,26 +131,32 @@ class Chat(Conversation[Engine]):
     ) -> list[Message]:
         """Add a tool's result; see `MemoryManager.add_tool_message`."""
         with self._alone():
-            return self._memory.add_tool_message(
-                content, tool_name=tool_name, tool_call_id=tool_call_id
-            )
+            return self._add_result(content, tool_name, tool_call_id)
 
     def clear(self) -> None:
         """Empty the conversation; the system prompt stays."""
         with self._alone():
-            self._memory.clear()
+            self._journal.clear()
 
     def undo(self) -> list[Message]:
         """Drop the last turn of the window and return its messages."""
         with self._alone():
-            return self._memory.undo()
+            return self._journal.undo()
 
     @contextmanager
     def _alone(self) -> Generator[None]:
         """Wait until nobody waits for the model, and interrupt what is left unread."""
         with self._lock:
             self._interrupt()
-            yield
+            try:
+                self._hold()
+                yield
+            finally:
+                self._journal.release()
+
+    def _hold(self) -> None:
+        for pause in self._journal.hold():
+            time.sleep(pause)
 
     def _interrupt(self) -> None:
         if self._open:
@@ -100,8 +164,11 @@ class Chat(Conversation[Engine]):
 
     def _answer(self, question: Question, stream: ChatStream) -> Generator[str]:
         self._interrupt()
-        with self._exchange(question, stream) as exchange:
-            self._open = stream
+        self._open = stream
+        outcome: Outcome = "interrupted"
+        try:
+            self._hold()
+            exchange = self._begin(question)
             reply = self.engine.stream(exchange.messages, tools=self.tools, format=question.format)
             with closing(reply) as deltas:
                 for delta in deltas:
@@ -110,6 +177,12 @@ class Chat(Conversation[Engine]):
                         question.on_thinking(shown.thinking)
                     if shown.content:
                         yield shown.content
+            outcome = "finished"
+        except Exception:
+            outcome = "failed"
+            raise
+        finally:
+            stream.reply = self._end(outcome)
 
 
 class ChatStream:
@@ -149,130 +222,10 @@ class ChatStream:
         with self._lock:
             for _ in self._pieces:
                 pass
-        return finished(self.reply)
+        if self.reply is None:  # another hand has ended it
+            raise NoAnswerError(None)
+        return self.reply
 
     def close(self) -> None:
         """Stop: interrupt the answer, unless it has ended."""
         self._pieces.close()
-
-
-class AsyncChat(Conversation[AsyncEngine]):
-    """`Chat` for async programs."""
-
-    _make_engine = AsyncOllamaEngine
-    _make_lock = asyncio.Lock
-    _lock: asyncio.Lock
-    _open: AsyncChatStream | None = None
-
-    async def ask(
-        self,
-        content: str | None,
-        *,
-        images: Sequence[str] | None = None,
-        format: Mapping[str, object] | str | None = None,  # noqa: A002
-        on_thinking: Callable[[str], object] | None = None,
-    ) -> Reply:
-        """See `Chat.ask`."""
-        stream = self.stream(content, images=images, format=format, on_thinking=on_thinking)
-        return await stream.read()
-
-    def stream(
-        self,
-        content: str | None,
-        *,
-        images: Sequence[str] | None = None,
-        format: Mapping[str, object] | str | None = None,  # noqa: A002
-        on_thinking: Callable[[str], object] | None = None,
-    ) -> AsyncChatStream:
-        """See `Chat.stream`."""
-        question = Question(content=content, images=images, format=format, on_thinking=on_thinking)
-        return AsyncChatStream(partial(self._answer, question), self._lock)
-
-    async def add_tool_message(
-        self, content: str, *, tool_name: str | None = None, tool_call_id: str | None = None
-    ) -> list[Message]:
-        """See `Chat.add_tool_message`."""
-        async with self._alone():
-            return self._memory.add_tool_message(
-                content, tool_name=tool_name, tool_call_id=tool_call_id
-            )
-
-    async def clear(self) -> None:
-        """See `Chat.clear`."""
-        async with self._alone():
-            self._memory.clear()
-
-    async def undo(self) -> list[Message]:
-        """See `Chat.undo`."""
-        async with self._alone():
-            return self._memory.undo()
-
-    @asynccontextmanager
-    async def _alone(self) -> AsyncGenerator[None]:
-        async with self._lock:
-            await self._interrupt()
-            yield
-
-    async def _interrupt(self) -> None:
-        if self._open:
-            await self._open.close()
-
-    async def _answer(self, question: Question, stream: AsyncChatStream) -> AsyncGenerator[str]:
-        await self._interrupt()
-        with self._exchange(question, stream) as exchange:
-            self._open = stream
-            reply = self.engine.stream(exchange.messages, tools=self.tools, format=question.format)
-            async with aclosing(reply) as deltas:
-                async for delta in deltas:
-                    shown = exchange.take(delta)
-                    if shown.thinking and question.on_thinking:
-                        question.on_thinking(shown.thinking)
-                    if shown.content:
-                        yield shown.content
-
-
-class AsyncChatStream:
-    """`ChatStream` for async programs."""
-
-    def __init__(
-        self, answer: Callable[[AsyncChatStream], AsyncGenerator[str]], lock: asyncio.Lock
-    ) -> None:
-        self.reply: Reply | None = None
-        self._pieces = answer(self)
-        self._lock = lock
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> str:
-        async with self._lock:
-            return await anext(self._pieces)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.close()
-
-    async def read(self) -> Reply:
-        """See `ChatStream.read`."""
-        async with self._lock:
-            async for _ in self._pieces:
-                pass
-        return finished(self.reply)
-
-    async def close(self) -> None:
-        """See `ChatStream.close`."""
-        await self._pieces.aclose()
-
-
-def finished(reply: Reply | None) -> Reply:
-    """Return the reply of a stream that was read to its end, unless another hand ended it."""
-    if reply is None:
-        raise NoAnswerError(None)
-    return reply

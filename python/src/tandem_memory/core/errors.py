@@ -25,6 +25,7 @@ __all__ = [
     "NoAnswerError",
     "NotAStoreError",
     "ReplyBrokenOffError",
+    "ReplyNotStoredError",
     "ServerFailedError",
     "ServerUnreachableError",
     "SessionBusyError",
@@ -234,6 +235,22 @@ class ReplyBrokenOffError(TandemError):
     def __init__(self, received: str) -> None:
         super().__init__(
             f"the model server broke off after {len(received)} characters of the answer; ask again"
+        )
+        self.received = received
+
+
+class ReplyNotStoredError(TandemError):
+    """The store refused the answer, whose text `received` is; the memory is as before the question.
+
+    The error that caused this one says why the store did.
+    """
+
+    code = "reply_not_stored"
+
+    def __init__(self, received: str) -> None:
+        super().__init__(
+            f"the answer of {len(received)} characters could not be stored and is not remembered; "
+            "see to the store, then ask again"
         )
         self.received = received
 

@@ -1,14 +1,13 @@
 """What each call makes of a session: pure functions from its state to a change.
 
-They are the same for every store. A store's shelf reads a `State`, hands it to one of these
-functions, and writes the `Change` that comes back, all in one transaction; after an error nothing
-is written.
+The same for every store: its shelf reads a `State`, hands it to one of these functions, and writes
+the `Change` that comes back, in one transaction; after an error nothing is written.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypedDict, cast
 
 from ..core.errors import (
@@ -99,10 +98,8 @@ class Change:
 
     session: Session
     lease: Lease | None
-    turns: list[TurnRow] = field(default_factory=list[TurnRow])
-    messages: list[tuple[int, StoredMessage]] = field(
-        default_factory=list[tuple[int, StoredMessage]]
-    )
+    turns: Sequence[TurnRow] = ()
+    messages: Sequence[tuple[int, StoredMessage]] = ()
     remove_turns: int | None = None
     remove_messages: int | None = None
 
@@ -148,12 +145,15 @@ def append_messages(
 ) -> Change:
     """Put messages behind the last: a user message opens a turn, all others join the newest one.
 
+    One that was removed, or that failed out of the window, is joined by none: they open another.
     The newest turn takes `status`. One still pending when the next opens has failed. Without a
     `window` in `changes`, the messages join the window if the turn has an answer.
     """
     session = require_writable(state, holder=holder, now=now)
     seq, number, at = session["last_seq"], session["last_turn"], timestamp(now)
-    turn = state.last if state.last and not state.last["removed"] else None
+    turn = state.last
+    if turn and (turn["removed"] or (turn["status"] == "failed" and turn != state.window_last)):
+        turn = None
     turns: dict[int, TurnRow] = {}
     rows: list[tuple[int, StoredMessage]] = []
     for message in messages:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ..chat.asynchronous import AsyncChat
 from ..chat.engine import AsyncEngine
 from ..chat.modelfile import load_models
-from ..chat.session import AsyncChat
 from ..chat.settings import ModelEntry
 from .arguments import Arguments
 

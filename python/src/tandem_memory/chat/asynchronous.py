@@ -1,0 +1,218 @@
+"""`AsyncChat`: a `Chat` for async programs; what it does is said there."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
+from functools import partial
+from types import EllipsisType, TracebackType
+from typing import Self, TypeVar
+
+from ..core.errors import NoAnswerError
+from ..core.messages import Message
+from ..core.tokens import estimate_tokens
+from ..core.turns import CountTokens
+from ..storage.store import Store
+from .conversation import Conversation, Outcome
+from .engine import AsyncEngine, AsyncOllamaEngine
+from .exchange import Question, Reply
+from .settings import ModelEntry
+from .stored import StoredJournal
+
+__all__ = ["AsyncChat", "AsyncChatStream"]
+
+Result = TypeVar("Result")
+
+
+class AsyncChat(Conversation[AsyncEngine]):
+    """`Chat` for async programs."""
+
+    _make_engine = AsyncOllamaEngine
+    _make_lock = asyncio.Lock
+    _lock: asyncio.Lock
+    _open: AsyncChatStream | None = None
+
+    @classmethod
+    async def open(
+        cls,
+        store: Store,
+        user_id: str,
+        session_id: str | None = None,
+        *,
+        model: ModelEntry | AsyncEngine,
+        wait_milliseconds: int = 30_000,
+        lease_milliseconds: int = 10_000,
+        system_prompt: str | None = None,
+        max_turns: int | EllipsisType | None = ...,
+        trim_to: int | EllipsisType | None = ...,
+        max_tokens: int | EllipsisType | None = ...,
+        count_tokens: CountTokens = estimate_tokens,
+        tools: Sequence[Mapping[str, object]] = (),
+    ) -> Self:
+        """See `Chat.open`. What waits for the store runs in threads, `count_tokens` too."""
+        self = cls(
+            model,
+            system_prompt=system_prompt,
+            max_turns=max_turns,
+            trim_to=trim_to,
+            max_tokens=max_tokens,
+            count_tokens=count_tokens,
+            tools=tools,
+        )
+        self._journal = await in_thread(
+            StoredJournal.open,
+            self._new_memory,
+            store,
+            user_id,
+            session_id,
+            system_prompt=system_prompt,
+            wait_milliseconds=wait_milliseconds,
+            lease_milliseconds=lease_milliseconds,
+        )
+        return self
+
+    async def ask(
+        self,
+        content: str | None,
+        *,
+        images: Sequence[str] | None = None,
+        format: Mapping[str, object] | str | None = None,  # noqa: A002
+        on_thinking: Callable[[str], object] | None = None,
+    ) -> Reply:
+        """See `Chat.ask`."""
+        stream = self.stream(content, images=images, format=format, on_thinking=on_thinking)
+        return await stream.read()
+
+    def stream(
+        self,
+        content: str | None,
+        *,
+        images: Sequence[str] | None = None,
+        format: Mapping[str, object] | str | None = None,  # noqa: A002
+        on_thinking: Callable[[str], object] | None = None,
+    ) -> AsyncChatStream:
+        """See `Chat.stream`."""
+        question = Question(content=content, images=images, format=format, on_thinking=on_thinking)
+        return AsyncChatStream(partial(self._answer, question), self._lock)
+
+    async def add_tool_message(
+        self, content: str, *, tool_name: str | None = None, tool_call_id: str | None = None
+    ) -> list[Message]:
+        """See `Chat.add_tool_message`."""
+        async with self._alone():
+            return await self._run(self._add_result, content, tool_name, tool_call_id)
+
+    async def clear(self) -> None:
+        """See `Chat.clear`."""
+        async with self._alone():
+            await self._run(self._journal.clear)
+
+    async def undo(self) -> list[Message]:
+        """See `Chat.undo`."""
+        async with self._alone():
+            return await self._run(self._journal.undo)
+
+    @asynccontextmanager
+    async def _alone(self) -> AsyncGenerator[None]:
+        async with self._lock:
+            await self._interrupt()
+            try:
+                await self._hold()
+                yield
+            finally:
+                await self._run(self._journal.release)
+
+    async def _hold(self) -> None:
+        pauses = self._journal.hold()
+
+        def next_pause() -> float | None:
+            return next(pauses, None)
+
+        # What it waits for is another process, so there is no event to wait for.
+        while (pause := await self._run(next_pause)) is not None:  # noqa: ASYNC110
+            await asyncio.sleep(pause)
+
+    async def _interrupt(self) -> None:
+        if self._open:
+            await self._open.close()
+
+    async def _answer(self, question: Question, stream: AsyncChatStream) -> AsyncGenerator[str]:
+        await self._interrupt()
+        self._open = stream
+        outcome: Outcome = "interrupted"
+        try:
+            await self._hold()
+            exchange = await self._run(self._begin, question)
+            reply = self.engine.stream(exchange.messages, tools=self.tools, format=question.format)
+            async with aclosing(reply) as deltas:
+                async for delta in deltas:
+                    shown = exchange.take(delta)
+                    if shown.thinking and question.on_thinking:
+                        question.on_thinking(shown.thinking)
+                    if shown.content:
+                        yield shown.content
+            outcome = "finished"
+        except Exception:
+            outcome = "failed"
+            raise
+        finally:
+            stream.reply = await self._run(self._end, outcome)
+
+    async def _run(self, call: Callable[..., Result], *args: object) -> Result:
+        return await in_thread(call, *args) if self._journal.blocks else call(*args)
+
+
+class AsyncChatStream:
+    """`ChatStream` for async programs."""
+
+    def __init__(
+        self, answer: Callable[[AsyncChatStream], AsyncGenerator[str]], lock: asyncio.Lock
+    ) -> None:
+        self.reply: Reply | None = None
+        self._pieces = answer(self)
+        self._lock = lock
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> str:
+        async with self._lock:
+            return await anext(self._pieces)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def read(self) -> Reply:
+        """See `ChatStream.read`."""
+        async with self._lock:
+            async for _ in self._pieces:
+                pass
+        if self.reply is None:
+            raise NoAnswerError(None)
+        return self.reply
+
+    async def close(self) -> None:
+        """See `ChatStream.close`."""
+        await self._pieces.aclose()
+
+
+async def in_thread(call: Callable[..., Result], *args: object, **options: object) -> Result:
+    """Make a blocking call beside the event loop, to its end even where the task is cancelled.
+
+    So a lease that was got just then can still be given back.
+    """
+    made = asyncio.ensure_future(asyncio.to_thread(call, *args, **options))
+    try:
+        return await asyncio.shield(made)
+    except asyncio.CancelledError:
+        await asyncio.wait([made])
+        raise
