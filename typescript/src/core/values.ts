@@ -98,8 +98,8 @@ export function parseObject(text: string, path: string): JsonObject | null {
 export function canonicalJson(value: JsonValue): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
   if (typeof value === "object" && value !== null) {
-    const fields = Object.keys(value).sort(); // by UTF-16 units, as the RFC asks
-    return `{${fields.map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key] ?? null)}`).join(",")}}`;
+    const keys = Object.keys(value).sort(); // by UTF-16 units, as the RFC asks
+    return `{${keys.map((key) => `${canonicalJson(key)}:${canonicalJson(value[key] ?? null)}`).join(",")}}`;
   }
   return JSON.stringify(typeof value === "string" ? wellFormed(value) : value);
 }

@@ -128,7 +128,7 @@ def canonical_json(value: JsonValue) -> str:
     """Return the one text form of a JSON value, by RFC 8785: sorted keys, JavaScript's numbers."""
     if isinstance(value, dict):
         keys = sorted(value, key=utf16_units)
-        return "{" + ",".join(f"{text_of(key)}:{canonical_json(value[key])}" for key in keys) + "}"
+        return "{" + ",".join(f"{canonical_json(k)}:{canonical_json(value[k])}" for k in keys) + "}"
     if isinstance(value, list):
         return "[" + ",".join(map(canonical_json, value)) + "]"
     if isinstance(value, float):
