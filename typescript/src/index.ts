@@ -12,3 +12,4 @@
 
 export * from "./chat/index.ts";
 export * from "./core/index.ts";
+export * from "./storage/index.ts";

@@ -89,9 +89,35 @@ if TYPE_CHECKING:
         make_entry,
         read_models,
     )
+    from .storage import (
+        LEASE_MILLISECONDS,
+        Export,
+        JsonStore,
+        MemoryStore,
+        MessageDocument,
+        OpenedSession,
+        Ranges,
+        Removed,
+        Session,
+        SessionChanges,
+        SessionDocument,
+        Shelf,
+        SqliteStore,
+        Status,
+        Store,
+        StoredMessage,
+        StoredTurn,
+        TurnDocument,
+        cut_ranges,
+        document_text,
+        join_ranges,
+        read_document,
+        write_document,
+    )
 
 __all__ = [
     "IMAGE_TOKENS",
+    "LEASE_MILLISECONDS",
     "AsyncChat",
     "AsyncChatStream",
     "AsyncEngine",
@@ -108,6 +134,7 @@ __all__ = [
     "Engine",
     "ExplainedPart",
     "Explanation",
+    "Export",
     "InvalidDocumentError",
     "InvalidIdError",
     "InvalidLimitError",
@@ -116,9 +143,12 @@ __all__ = [
     "InvalidSnapshotError",
     "InvalidTokenCountError",
     "JsonObject",
+    "JsonStore",
     "JsonValue",
     "MemoryManager",
+    "MemoryStore",
     "Message",
+    "MessageDocument",
     "ModelEntry",
     "ModelInfo",
     "ModelNotFoundError",
@@ -126,21 +156,33 @@ __all__ = [
     "NoAnswerError",
     "NotAStoreError",
     "OllamaEngine",
+    "OpenedSession",
     "PullProgress",
+    "Ranges",
+    "Removed",
     "Reply",
     "ReplyBrokenOffError",
     "ReplyNotStoredError",
     "Role",
     "ServerFailedError",
     "ServerUnreachableError",
+    "Session",
     "SessionBusyError",
+    "SessionChanges",
+    "SessionDocument",
     "SessionExistsError",
     "SessionNotFoundError",
+    "Shelf",
     "Snapshot",
+    "SqliteStore",
+    "Status",
+    "Store",
     "StoreDamagedError",
     "StoreFullError",
     "StoreTooNewError",
     "StoreUnavailableError",
+    "StoredMessage",
+    "StoredTurn",
     "TandemError",
     "Think",
     "ThinkingSplitter",
@@ -148,26 +190,35 @@ __all__ = [
     "ToolCall",
     "ToolCallNotFoundError",
     "ToolFunction",
+    "TurnDocument",
     "UnknownModelError",
     "UnsupportedCapabilityError",
     "Window",
+    "cut_ranges",
+    "document_text",
     "estimate_text",
     "estimate_tokens",
     "estimate_tools",
     "find_model_file",
+    "join_ranges",
     "load_models",
     "make_entry",
+    "read_document",
     "read_message",
     "read_models",
     "split_thinking",
     "window",
+    "write_document",
 ]
 
 __version__ = version("tandem-memory")
 
 
 def __getattr__(name: str) -> object:
-    # The chat needs an HTTP client, which takes longer to load than all else together.
+    # The stores need sqlite3, and the chat an HTTP client, which take longer to load than the core.
     if name in __all__:
-        return getattr(import_module(".chat", __name__), name)
+        for folder in (".storage", ".chat"):
+            module = import_module(folder, __name__)
+            if name in module.__all__:
+                return getattr(module, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

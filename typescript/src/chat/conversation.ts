@@ -1,7 +1,8 @@
 /** `Conversation`: all of a chat that waits for nothing. */
 
-import { InvalidLimitError } from "../core/errors.ts";
+import { InvalidLimitError, ReplyNotStoredError, TandemError } from "../core/errors.ts";
 import { MemoryManager } from "../core/manager.ts";
+import type { Message } from "../core/messages.ts";
 import { estimateTokens, estimateTools } from "../core/tokens.ts";
 import type { CountTokens } from "../core/turns.ts";
 import type { JsonObject } from "../core/values.ts";
@@ -10,8 +11,12 @@ import type { Engine } from "./engine.ts";
 import { OllamaEngine } from "./engine.ts";
 import type { Question, Reply } from "./exchange.ts";
 import { Exchange } from "./exchange.ts";
+import { Journal } from "./journal.ts";
 import type { ModelEntry } from "./settings.ts";
 import { half } from "./settings.ts";
+
+/** How the reading of an answer ended; where the reader left from outside, it is interrupted. */
+export type Outcome = "finished" | "interrupted" | "failed";
 
 export interface ConversationOptions {
   systemPrompt?: string | null | undefined;
@@ -43,7 +48,7 @@ export class Conversation {
   readonly #trimTo: number | null;
   readonly #maxTokens: number | null;
   readonly #countTokens: CountTokens;
-  #memory: MemoryManager;
+  protected journal: Journal;
   #playing: Exchange | null = null;
 
   constructor(
@@ -65,8 +70,8 @@ export class Conversation {
     this.#maxTurns = maxTurns === undefined ? entry.maxTurns : maxTurns;
     this.#maxTokens = maxTokens === undefined ? tokenBudget(entry, this.tools) : maxTokens;
     this.#countTokens = countTokens;
-    this.#memory = this.#newMemory();
-    this.#memory.systemPrompt = systemPrompt;
+    this.journal = new Journal(() => this.newMemory());
+    this.memory.systemPrompt = systemPrompt;
   }
 
   /**
@@ -75,34 +80,63 @@ export class Conversation {
    * Read it at will. Change it by the methods of the chat alone, which wait their turn.
    */
   get memory(): MemoryManager {
-    return this.#memory;
+    return this.journal.memory;
   }
 
-  /** The system message's text. Setting it takes effect with the next question. */
+  /** The id of the session that the conversation is stored as; null where it is not. */
+  get sessionId(): string | null {
+    return this.journal.sessionId;
+  }
+
+  /**
+   * The system message's text. Setting it takes effect with the next question.
+   *
+   * A stored conversation saves it with the answer to that.
+   */
   get systemPrompt(): string | null {
-    return this.#memory.systemPrompt;
+    return this.memory.systemPrompt;
   }
 
   set systemPrompt(value: string | null) {
-    this.#memory.systemPrompt = value;
+    this.memory.systemPrompt = value;
     if (this.#playing) this.#playing.memory.systemPrompt = value;
   }
 
-  /** Begin an exchange on a copy of the memory. */
-  protected begin(question: Question): Exchange {
-    const memory = this.#newMemory();
-    memory.restore(this.#memory.snapshot());
-    this.#playing = new Exchange(memory, this.engine.entry, question);
+  /** Write the question down, then begin its exchange, on a copy of the memory. */
+  protected async begin(question: Question): Promise<Exchange> {
+    await this.journal.ask(userMessage(question));
+    this.#playing = new Exchange(this.journal.copy(), this.engine.entry, question);
     return this.#playing;
   }
 
-  /** End it: remember what it made of the question, or nothing where it has no reply. */
-  protected end(exchange: Exchange, reply: Reply | null): void {
+  /** End the exchange: keep what it made of the question, or leave the memory as it was. */
+  protected async end(outcome: Outcome): Promise<Reply | null> {
+    const exchange = this.#playing;
     this.#playing = null;
-    if (reply) this.#memory = exchange.memory;
+    try {
+      return await this.#conclude(exchange, outcome);
+    } finally {
+      await this.journal.release();
+    }
   }
 
-  #newMemory(): MemoryManager {
+  protected async addResult(
+    content: string,
+    { toolName, toolCallId }: { toolName?: string; toolCallId?: string },
+  ): Promise<Message[]> {
+    const memory = this.journal.copy();
+    const message = {
+      role: "tool",
+      content,
+      tool_name: toolName ?? null,
+      tool_call_id: toolCallId ?? null,
+    };
+    const dropped = memory.add(message);
+    await this.journal.settle({ memory, message, dropped, status: "complete" });
+    return dropped;
+  }
+
+  protected newMemory(): MemoryManager {
     return new MemoryManager({
       maxTurns: this.#maxTurns,
       maxTokens: this.#maxTokens,
@@ -110,6 +144,34 @@ export class Conversation {
       countTokens: this.#countTokens,
     });
   }
+
+  async #conclude(exchange: Exchange | null, outcome: Outcome): Promise<Reply | null> {
+    let reply: Reply | null = null;
+    try {
+      if (outcome === "finished") reply = exchange?.finish() ?? null;
+      else if (outcome === "interrupted") reply = exchange?.interrupt() ?? null;
+    } finally {
+      if (reply === null) {
+        const message = exchange?.part ?? null;
+        await this.journal.settle({ memory: null, message, dropped: [], status: "failed" });
+      }
+    }
+    if (exchange === null || reply === null) return null;
+    const { memory, answer: message } = exchange;
+    const { dropped } = reply;
+    const status = reply.interrupted ? "interrupted" : "complete";
+    try {
+      await this.journal.settle({ memory, message, dropped, status });
+    } catch (cause) {
+      if (!(cause instanceof TandemError)) throw cause;
+      throw new ReplyNotStoredError(reply.content, { cause });
+    }
+    return reply;
+  }
+}
+
+function userMessage({ content, images = [] }: Question): JsonObject | null {
+  return content === null ? null : { role: "user", content, images: [...images] };
 }
 
 /** Return what the window may cost: the context less the answer's room and the tools. */

@@ -63,6 +63,8 @@ const NO_ENDING: Ending = {
  */
 export class Exchange {
   readonly memory: MemoryManager;
+  /** The answer as it was added to the memory. */
+  answer: JsonObject | null = null;
   readonly #entry: ModelEntry;
   readonly #splitter: ThinkingSplitter;
   #fieldThinks = false;
@@ -87,6 +89,12 @@ export class Exchange {
   /** What the model is to be sent. */
   get messages(): Message[] {
     return this.memory.getMessages({ includeThinking: this.#entry.sendThinking });
+  }
+
+  /** What has come of the answer, for the record of one that failed; null is nothing. */
+  get part(): JsonObject | null {
+    if (!this.#content && !this.#thinking) return null;
+    return { role: "assistant", content: this.#content, thinking: this.#thinking };
   }
 
   /**
@@ -132,11 +140,11 @@ export class Exchange {
   }
 
   #remember(toolCalls: ToolCall[], fields: JsonObject): Reply {
-    const message = {
+    this.answer = {
       role: "assistant",
       content: this.#content,
       thinking: this.#thinking,
-      tool_calls: toolCalls,
+      tool_calls: toolCalls as unknown as JsonValue,
       ...fields,
     };
     const { doneReason, promptTokens, replyTokens, durations } = this.#ending ?? NO_ENDING;
@@ -144,7 +152,7 @@ export class Exchange {
       content: this.#content,
       thinking: this.#thinking,
       toolCalls: copyJson(toolCalls),
-      dropped: [...this.#dropped, ...this.memory.add(message)],
+      dropped: [...this.#dropped, ...this.memory.add(this.answer)],
       doneReason,
       promptTokens,
       replyTokens,

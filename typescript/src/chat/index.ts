@@ -8,7 +8,7 @@ export type { Reply } from "./exchange.ts";
 export type { ModelFileOptions } from "./modelfile.ts";
 export { findModelFile, loadModels } from "./modelfile.ts";
 export { Models, readModels } from "./models.ts";
-export type { AskOptions } from "./session.ts";
+export type { AskOptions, OpenOptions } from "./session.ts";
 export { Chat, ChatStream } from "./session.ts";
 export type { ModelEntry, Think } from "./settings.ts";
 export { makeEntry } from "./settings.ts";

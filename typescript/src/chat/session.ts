@@ -7,13 +7,29 @@
  *
  * One question is answered at a time. Another that is asked meanwhile waits while somebody waits for
  * the model; a stream that nobody is reading just then is interrupted by it, and its part kept.
+ *
+ * A chat that was opened on a store writes all of it there: the question before the model is called,
+ * failed ones too. It then holds the session's lease for the turn, so that chats of other processes
+ * wait until it has ended, and takes over what they have made of the session.
  */
 
 import { NoAnswerError } from "../core/errors.ts";
 import type { Message } from "../core/messages.ts";
 import type { JsonValue } from "../core/values.ts";
+import type { Store } from "../storage/store.ts";
+import type { ConversationOptions, Outcome } from "./conversation.ts";
 import { Conversation } from "./conversation.ts";
+import type { Engine } from "./engine.ts";
 import type { Question, Reply } from "./exchange.ts";
+import { Lock } from "./lock.ts";
+import type { ModelEntry } from "./settings.ts";
+import { StoredJournal } from "./stored.ts";
+
+export interface OpenOptions extends ConversationOptions {
+  model: ModelEntry | Engine;
+  waitMilliseconds?: number | undefined;
+  leaseMilliseconds?: number | undefined;
+}
 
 export interface AskOptions {
   images?: readonly string[] | undefined;
@@ -27,6 +43,34 @@ export interface AskOptions {
 export class Chat extends Conversation {
   readonly #lock = new Lock();
   #open: ChatStream | null = null;
+
+  /**
+   * Open a user's session, with its window as it was left, and go on with it.
+   *
+   * `sessionId`: an id that the user has no session of is given to a new one; null makes a new
+   *     session of an id of its own. To go on with the newest, see `Store.listSessions`.
+   * `systemPrompt`: wins over the stored one; null takes that, `""` is none.
+   * `waitMilliseconds`: how long a question waits while another process has the session, before it
+   *     throws `SessionBusyError`.
+   * `leaseMilliseconds`: how long others wait for a process that died in mid-answer.
+   *
+   * The rest is as in `Conversation`. What the store throws is thrown by each call; an answer that
+   * it does not take throws `ReplyNotStoredError`.
+   */
+  static async open(
+    store: Store,
+    userId: string,
+    sessionId: string | null = null,
+    { model, waitMilliseconds = 30_000, leaseMilliseconds = 10_000, ...options }: OpenOptions,
+  ): Promise<Chat> {
+    const chat = new Chat(model, options);
+    chat.journal = await StoredJournal.open(() => chat.newMemory(), store, userId, sessionId, {
+      systemPrompt: options.systemPrompt ?? null,
+      waitMilliseconds,
+      leaseMilliseconds,
+    });
+    return chat;
+  }
 
   /** Ask, wait for the whole answer and return it; `stream` says the rest. */
   ask(content: string | null, options: AskOptions = {}): Promise<Reply> {
@@ -60,24 +104,29 @@ export class Chat extends Conversation {
     content: string,
     options: { toolName?: string; toolCallId?: string } = {},
   ): Promise<Message[]> {
-    return this.#alone(() => this.memory.addToolMessage(content, options));
+    return this.#alone(() => this.addResult(content, options));
   }
 
   /** Empty the conversation; the system prompt stays. */
   clear(): Promise<void> {
-    return this.#alone(() => this.memory.clear());
+    return this.#alone(() => this.journal.clear());
   }
 
   /** Drop the last turn of the window and return its messages. */
   undo(): Promise<Message[]> {
-    return this.#alone(() => this.memory.undo());
+    return this.#alone(() => this.journal.undo());
   }
 
   /** Wait until nobody waits for the model, interrupt what is left unread, and work. */
-  #alone<Value>(work: () => Value): Promise<Value> {
+  #alone<Value>(work: () => Promise<Value>): Promise<Value> {
     return this.#lock.hold(async () => {
       await this.#interrupt();
-      return work();
+      try {
+        await this.journal.hold();
+        return await work();
+      } finally {
+        await this.journal.release();
+      }
     });
   }
 
@@ -92,13 +141,13 @@ export class Chat extends Conversation {
     given: AbortSignal | undefined,
   ): AsyncGenerator<string> {
     await this.#interrupt();
-    given?.throwIfAborted();
-    const exchange = this.begin(question);
     this.#open = stream;
     const signal = given ? AbortSignal.any([closing, given]) : closing;
     const { tools } = this;
-    let failed = false;
+    let outcome: Outcome = "interrupted";
     try {
+      await this.journal.hold({ signal });
+      const exchange = await this.begin(question);
       const deltas = this.engine.stream(exchange.messages, {
         tools,
         format: question.format ?? null,
@@ -109,15 +158,13 @@ export class Chat extends Conversation {
         if (shown.thinking) question.onThinking?.(shown.thinking);
         if (shown.content) yield shown.content;
       }
-      stream.reply = exchange.finish();
+      outcome = "finished";
     } catch (error) {
-      failed = !signal.aborted;
+      if (!signal.aborted) outcome = "failed";
       if (!closing.aborted) throw error;
     } finally {
-      // Without an error, and without a reply, the reader has left the iteration.
-      if (!failed) stream.reply ??= exchange.interrupt();
       this.#open = null;
-      this.end(exchange, stream.reply);
+      stream.reply = await this.end(outcome);
     }
   }
 }
@@ -172,16 +219,5 @@ export class ChatStream implements AsyncIterableIterator<string>, AsyncDisposabl
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#pieces.return(undefined);
-  }
-}
-
-/** Lets one work at a time be done, in the order in which they were asked for. */
-class Lock {
-  #last: Promise<unknown> = Promise.resolve();
-
-  hold<Value>(work: () => Promise<Value>): Promise<Value> {
-    const result = this.#last.then(work);
-    this.#last = result.catch(() => {});
-    return result;
   }
 }

@@ -231,6 +231,26 @@ export class ReplyBrokenOffError extends TandemError {
   }
 }
 
+/**
+ * The store refused the answer, whose text `received` is; the memory is as before the question.
+ *
+ * The error that caused this one says why the store did.
+ */
+export class ReplyNotStoredError extends TandemError {
+  override readonly code = "reply_not_stored";
+  readonly received: string;
+
+  constructor(received: string, options: ErrorOptions = {}) {
+    const count = Array.from(received).length;
+    super(
+      `the answer of ${count} characters could not be stored and is not remembered; ` +
+        "see to the store, then ask again",
+      options,
+    );
+    this.received = received;
+  }
+}
+
 /** The model ended without text and without a tool call; `doneReason` says why it stopped. */
 export class NoAnswerError extends TandemError {
   override readonly code = "no_answer";

@@ -14,6 +14,7 @@ export {
   NoAnswerError,
   NotAStoreError,
   ReplyBrokenOffError,
+  ReplyNotStoredError,
   ServerFailedError,
   ServerUnreachableError,
   SessionBusyError,

@@ -108,8 +108,9 @@ export function updateSession(
 /**
  * Put messages behind the last: a user message opens a turn, all others join the newest one.
  *
- * The newest turn takes `status`. One still pending when the next opens has failed. Without a
- * `window` in `changes`, the messages join the window if the turn has an answer.
+ * One that was removed, or that failed out of the window, is joined by none: they open another. The
+ * newest turn takes `status`. One still pending when the next opens has failed. Without a `window`
+ * in `changes`, the messages join the window if the turn has an answer.
  */
 export function appendMessages(
   state: State,
@@ -124,7 +125,9 @@ export function appendMessages(
   const session = requireWritable(state, { holder, now });
   let { last_seq: seq, last_turn: number } = session;
   const at = timestamp(now);
-  let turn: TurnRow | null = state.last && !state.last.removed ? state.last : null;
+  let turn = state.last;
+  const isOut = turn?.status === "failed" && turn.turn !== state.windowLast?.turn;
+  if (turn?.removed || isOut) turn = null;
   const turns = new Map<number, TurnRow>();
   const rows: [number, StoredMessage][] = [];
   for (const message of messages) {

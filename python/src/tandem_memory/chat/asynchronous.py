@@ -160,7 +160,9 @@ class AsyncChat(Conversation[AsyncEngine]):
             stream.reply = await self._run(self._end, outcome)
 
     async def _run(self, call: Callable[..., Result], *args: object) -> Result:
-        return await in_thread(call, *args) if self._journal.blocks else call(*args)
+        """Make a call that may wait for a store, which the event loop must not do."""
+        is_stored = isinstance(self._journal, StoredJournal)
+        return await in_thread(call, *args) if is_stored else call(*args)
 
 
 class AsyncChatStream:

@@ -8,10 +8,10 @@ from typing import Any, Generic, Literal, Protocol, TypeVar, cast
 
 from ..core.errors import InvalidLimitError, ReplyNotStoredError, TandemError
 from ..core.manager import MemoryManager
-from ..core.messages import Message, read_message
+from ..core.messages import Message
 from ..core.tokens import estimate_tokens, estimate_tools
 from ..core.turns import CountTokens
-from ..core.values import JsonObject, copy_json
+from ..core.values import JsonObject, JsonValue, copy_json
 from .exchange import Exchange, Question, Reply
 from .journal import Journal
 from .settings import ModelEntry, half
@@ -68,8 +68,9 @@ class Conversation(Generic[EngineT]):
         self._max_turns = entry.max_turns if max_turns is ... else max_turns
         self._max_tokens = token_budget(entry, self.tools) if max_tokens is ... else max_tokens
         self._count_tokens = count_tokens
-        self._journal = Journal(self._new_memory)
-        self.memory.system_prompt = system_prompt
+        journal = Journal(self._new_memory)
+        journal.memory.system_prompt = system_prompt
+        self._journal = journal
         self._playing: Exchange | None = None
         self._lock = self._make_lock()
 
@@ -110,30 +111,9 @@ class Conversation(Generic[EngineT]):
         """End the exchange: keep what it made of the question, or leave the memory as it was."""
         exchange, self._playing = self._playing, None
         try:
-            if exchange is None:
-                self._journal.fail(None)
-                return None
             return self._conclude(exchange, outcome)
         finally:
             self._journal.release()
-
-    def _conclude(self, exchange: Exchange, outcome: Outcome) -> Reply | None:
-        reply = None
-        try:
-            if outcome == "finished":
-                reply = exchange.finish()
-            elif outcome == "interrupted":
-                reply = exchange.interrupt()
-        finally:
-            if reply is None:
-                self._journal.fail(exchange.part)
-        if reply:
-            status = "interrupted" if reply.interrupted else "complete"
-            try:
-                self._journal.keep(exchange.memory, exchange.answer, reply.dropped, status)
-            except TandemError as error:
-                raise ReplyNotStoredError(reply.content) from error
-        return reply
 
     def _add_result(
         self, content: str, tool_name: str | None, tool_call_id: str | None
@@ -146,7 +126,7 @@ class Conversation(Generic[EngineT]):
             "tool_call_id": tool_call_id,
         }
         dropped = memory.add(message)
-        self._journal.keep(memory, message, dropped)
+        self._journal.settle(memory=memory, message=message, dropped=dropped, status="complete")
         return dropped
 
     def _new_memory(self) -> MemoryManager:
@@ -158,12 +138,36 @@ class Conversation(Generic[EngineT]):
             count_tokens=self._count_tokens,
         )
 
+    def _conclude(self, exchange: Exchange | None, outcome: Outcome) -> Reply | None:
+        reply = None
+        try:
+            if exchange and outcome == "finished":
+                reply = exchange.finish()
+            elif exchange and outcome == "interrupted":
+                reply = exchange.interrupt()
+        finally:
+            if reply is None:
+                part = exchange.part if exchange else None
+                self._journal.settle(memory=None, message=part, dropped=[], status="failed")
+        if exchange is None or reply is None:
+            return None
+        try:
+            self._journal.settle(
+                memory=exchange.memory,
+                message=exchange.answer,
+                dropped=reply.dropped,
+                status="interrupted" if reply.interrupted else "complete",
+            )
+        except TandemError as error:
+            raise ReplyNotStoredError(reply.content) from error
+        return reply
 
-def user_message(question: Question) -> Message | None:
+
+def user_message(question: Question) -> JsonObject | None:
     if question.content is None:
         return None
-    images = list(question.images or [])
-    return read_message({"role": "user", "content": question.content, "images": images})
+    images = cast("list[JsonValue]", list(question.images or []))
+    return {"role": "user", "content": question.content, "images": images}
 
 
 def token_budget(entry: ModelEntry, tools: Sequence[JsonObject]) -> int:

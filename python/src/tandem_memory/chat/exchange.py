@@ -67,13 +67,14 @@ class Exchange:
 
     def __init__(self, memory: MemoryManager, entry: ModelEntry, question: Question) -> None:
         self.memory = memory
+        # The answer as it was added to the memory.
+        self.answer: JsonObject | None = None
         self._entry = entry
         self._splitter = ThinkingSplitter(opens_thinking=entry.opens_thinking)
         self._field_thinks = False
         self._content = ""
         self._thinking = ""
         self._tool_calls: list[ToolCall] = []
-        self.answer: JsonObject = {}
         self._ending: Ending | None = None
         content, images = question.content, question.images
         self._dropped = [] if content is None else memory.add_user_message(content, images=images)
@@ -90,10 +91,9 @@ class Exchange:
     @property
     def part(self) -> JsonObject | None:
         """What has come of the answer, for the record of one that failed; None is nothing."""
-        part: JsonObject = {"role": "assistant", "content": self._content}
         if not self._content and not self._thinking:
             return None
-        return {**part, "thinking": self._thinking}
+        return {"role": "assistant", "content": self._content, "thinking": self._thinking}
 
     def take(self, delta: Delta) -> Delta:
         """Take the next piece of the answer and return what it shows, maybe nothing.

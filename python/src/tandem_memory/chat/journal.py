@@ -1,7 +1,7 @@
 """`Journal`: the memory of a conversation, and what is written down of it when.
 
-An exchange writes its question before the model is called, and after that what came of it: `keep`
-or `fail`. It works on a copy of the memory, which takes the memory's place only once it is kept.
+An exchange writes its question before the model is called, and after that what came of it. It works
+on a copy of the memory, which takes the memory's place only once it is settled.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from ..core.manager import MemoryManager
-from ..core.messages import Message
+from ..core.messages import Message, read_message
 from ..core.values import JsonObject
 from ..storage.records import Status
 
@@ -18,9 +18,6 @@ __all__ = ["Journal"]
 
 class Journal:
     """Keeps the memory in this process alone; `StoredJournal` writes it down as well."""
-
-    blocks = False
-    """Whether calls wait for a disk or a network, so that an event loop must not make them."""
 
     session_id: str | None = None
     """The session that it is written to, if any."""
@@ -42,24 +39,27 @@ class Journal:
         memory.restore(self.memory.snapshot())
         return memory
 
-    def ask(self, question: Message | None) -> None:
-        """Write a question down; None goes on with the newest turn."""
+    def ask(self, question: JsonObject | None) -> None:
+        """Check a question, and write it down; None goes on with the newest turn."""
+        if question is not None:
+            read_message(question)
 
-    def keep(
+    def settle(
         self,
-        memory: MemoryManager,
-        message: JsonObject,  # noqa: ARG002 - what a record needs
+        *,
+        memory: MemoryManager | None,
+        message: JsonObject | None,  # noqa: ARG002 - for those who write
         dropped: Sequence[Message],  # noqa: ARG002
-        status: Status = "complete",  # noqa: ARG002
+        status: Status,  # noqa: ARG002
     ) -> None:
-        """Let `memory` take the memory's place: a copy, to which `message` was added last.
+        """Let `memory` take the memory's place, and write down what has come to it.
 
-        `dropped`: what left it since it was copied. `status`: how the turn stands.
+        `memory`: a copy; None where the turn has failed, which leaves the memory as it is.
+        `message`: what was added last, or the part that came of an answer that failed, if any.
+        `dropped`: what left since the copy was made. `status`: how the turn stands.
         """
-        self.memory = memory
-
-    def fail(self, part: JsonObject | None) -> None:
-        """Leave the memory as it is; `part` is what had come of the answer."""
+        if memory is not None:
+            self.memory = memory
 
     def undo(self) -> list[Message]:
         """Drop the last turn of the window and return its messages."""

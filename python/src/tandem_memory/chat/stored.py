@@ -7,7 +7,7 @@ window that it leaves, in one transaction; so opening the session again restores
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Self, cast
 
@@ -18,36 +18,29 @@ from ..core.errors import (
     SessionNotFoundError,
     TandemError,
 )
-from ..core.explanation import ExplainedPart
 from ..core.manager import MemoryManager
 from ..core.messages import Message
-from ..core.turns import Turn, append_message, arriving_messages
 from ..core.values import JsonObject, whole_number
 from ..storage.records import (
     OpenedSession,
     Session,
     SessionChanges,
     Status,
-    StoredMessage,
     join_ranges,
 )
 from ..storage.store import Store
 from .journal import Journal
 from .lease import Lease
+from .places import Places, follow_window, last_place, read_places
 
 __all__ = ["StoredJournal"]
 
 PAUSE = 0.05
 """How many seconds to wait before trying again to get a session that another writer has."""
 
-Places = list[int | None]
-"""The sequence number of each message of a window; None for one that the manager made."""
-
 
 class StoredJournal(Journal):
     """Writes the memory to one session of `store`, under a lease of its own for each turn."""
-
-    blocks = True
 
     def __init__(
         self,
@@ -109,16 +102,17 @@ class StoredJournal(Journal):
                 break
         if session["revision"] != self._session["revision"]:
             self._reload()
+        if self._is_asked:  # the store could not be told what came of the question before
+            self._append([], "failed")
+            self._question, self._is_asked = None, False
 
     def release(self) -> None:
         """Give the lease back."""
         self._lease.end()
 
-    def ask(self, question: Message | None) -> None:
+    def ask(self, question: JsonObject | None) -> None:
         """Store the question as a pending turn, or take up the one that failed with it just now."""
-        if self._is_asked:  # the store could not be told what came of the question before
-            self._append([], "failed")
-        self._question = None
+        super().ask(question)
         if question is not None:
             self._question = self._retry(question)
             if self._question is None:
@@ -126,35 +120,31 @@ class StoredJournal(Journal):
                 self._question = self._session["last_seq"]
         self._is_asked = True
 
-    def keep(
+    def settle(
         self,
-        memory: MemoryManager,
-        message: JsonObject,
+        *,
+        memory: MemoryManager | None,
+        message: JsonObject | None,
         dropped: Sequence[Message],
-        status: Status = "complete",
+        status: Status,
     ) -> None:
-        """Store `message` and the window that `memory` has, all at once."""
+        """Store `message`, how the turn stands, and the window that `memory` has, all at once."""
+        messages = [] if message is None else [message]
+        if memory is None:
+            # Why the answer failed is worth more to the caller than why the store could not be told
+            # of it; `hold` makes up for that.
+            if self._is_asked:
+                with suppress(TandemError):
+                    self._append(messages, status)
+                    self._question, self._is_asked = None, False
+            return
+        arrived = [] if self._question is None else [self._question]
+        arrived.append(self._session["last_seq"] + 1)
         parts = memory.explain()["parts"]
-        kept = count(part for part in parts if part["kept"])
-        arrived: Places = [self._session["last_seq"] + 1]
-        if self._question is not None:
-            arrived.insert(0, self._question)
-        made = kept + len(dropped) - len(self._places) - len(arrived)
-        places = follow([*self._places, *[None] * made, *arrived], parts)
-        self._append([message], status, self._changes(memory, places))
-        self._is_asked = False
-        self._question = None
-        self._places = places
-        self.memory = memory
-
-    def fail(self, part: JsonObject | None) -> None:
-        """Store that the turn failed, with the part that came; neither is in the window."""
-        # What failed is worth more to the caller than why the store could not be told of it; the
-        # next question makes up for that.
-        if self._is_asked:
-            with suppress(TandemError):
-                self._append([] if part is None else [part], "failed")
-                self._is_asked = False
+        places = follow_window(self._places, arrived, dropped, parts)
+        self._append(messages, status, self._changes(memory, places))
+        self._question, self._is_asked = None, False
+        self._places, self.memory = places, memory
 
     def undo(self) -> list[Message]:
         """Take the window's last turn back in the store too, and what failed after it."""
@@ -183,8 +173,8 @@ class StoredJournal(Journal):
             "summary": session["summary"],
             "messages": [row["message"] for row in rows],
         }
-        memory.restore(snapshot)
-        self._places = follow(read_places(rows), memory.explain()["parts"])
+        left = memory.restore(snapshot)
+        self._places = follow_window(read_places(rows), [], left, memory.explain()["parts"])
         self._session, self.memory = session, memory
         self._question, self._is_asked = None, False
 
@@ -195,7 +185,7 @@ class StoredJournal(Journal):
         opened = self._store.open_session(*self._ids)
         self._load(opened, opened["session"]["system_prompt"] if is_saved else own)
 
-    def _retry(self, question: Message) -> int | None:
+    def _retry(self, question: JsonObject) -> int | None:
         """Take up the newest turn again where it failed with this question; returns its number."""
         end = last_place(self._places)
         if end == self._session["last_seq"]:
@@ -240,39 +230,6 @@ def read_milliseconds(name: str, value: object, least: int) -> int:
     if whole is None or whole < least:
         raise InvalidLimitError(name, value, f"a whole number from {least} up")
     return whole
-
-
-def read_places(rows: Sequence[StoredMessage]) -> Places:
-    """Return the places of what these rows make when they are restored."""
-    places: Places = []
-    turns: list[Turn] = []
-    for row in rows:
-        arriving = arriving_messages(turns[-1] if turns else None, row["message"])
-        for message in arriving:
-            append_message(turns, message, 0)
-        places += [None] * (len(arriving) - 1) + [row["seq"]]
-    return places
-
-
-def follow(places: Places, parts: Sequence[ExplainedPart]) -> Places:
-    """Return what is left of `places` in the window that `parts` explain.
-
-    `parts` tell what the last add dropped; what left by others before it was all in front.
-    """
-    kept = count(part for part in parts if part["kept"])
-    steps = count(part for part in parts if part["part"] == "steps")
-    rest = places[len(places) - kept - steps :]
-    # Steps leave the newest turn only once it is alone; its question, if it has one, stays.
-    loose = 1 if parts and parts[-1]["messages"][0]["role"] == "user" else 0
-    return rest[:loose] + rest[loose + steps :]
-
-
-def count(parts: Iterable[ExplainedPart]) -> int:
-    return sum(len(part["messages"]) for part in parts)
-
-
-def last_place(places: Places) -> int:
-    return max(filter(None, places), default=0)
 
 
 def last_stored(session: Session) -> int:

@@ -1,0 +1,54 @@
+/** Places: which stored message each message of a window is, so that the window can be stored. */
+
+import type { ExplainedPart } from "../core/explanation.ts";
+import type { Message } from "../core/messages.ts";
+import type { Turn } from "../core/turns.ts";
+import { appendMessage, arrivingMessages } from "../core/turns.ts";
+import type { StoredMessage } from "../storage/records.ts";
+
+/** The sequence number of each message of a window; null for one that the manager made. */
+export type Places = (number | null)[];
+
+/** Return the places of what these rows make when a manager restores them. */
+export function readPlaces(rows: readonly StoredMessage[]): Places {
+  const places: Places = [];
+  const turns: Turn[] = [];
+  for (const { seq, message } of rows) {
+    const arriving = arrivingMessages(turns.at(-1), message);
+    for (const each of arriving) appendMessage(turns, each, 0);
+    places.push(...Array<null>(arriving.length - 1).fill(null), seq);
+  }
+  return places;
+}
+
+/**
+ * Return the places of a window that had `places`, after messages have come and gone.
+ *
+ * `arrived`: the numbers of the new ones. `dropped`: all that left. `parts`: what `explain` tells of
+ * the window, and of what left it by the last add.
+ */
+export function followWindow(
+  places: Places,
+  arrived: readonly number[],
+  dropped: readonly Message[],
+  parts: readonly ExplainedPart[],
+): Places {
+  const kept = count(parts.filter((part) => part.kept));
+  const made = kept + dropped.length - places.length - arrived.length;
+  const every = [...places, ...Array<null>(made).fill(null), ...arrived];
+  // What left was in front, but for steps: these leave the newest turn, once that is alone, from
+  // behind its question, if it has one.
+  const steps = count(parts.filter(({ part }) => part === "steps"));
+  const rest = every.slice(every.length - kept - steps);
+  const loose = parts.at(-1)?.messages[0]?.role === "user" ? 1 : 0;
+  return [...rest.slice(0, loose), ...rest.slice(loose + steps)];
+}
+
+/** Return the highest number, 0 where there is none. */
+export function lastPlace(places: Places): number {
+  return places.reduce<number>((last, place) => Math.max(last, place ?? 0), 0);
+}
+
+function count(parts: readonly ExplainedPart[]): number {
+  return parts.reduce((total, { messages }) => total + messages.length, 0);
+}
