@@ -45,6 +45,7 @@ from environments import (
     python_of,
     run_nox,
 )
+from postgres import NoPostgresError, postgres_server
 
 if __name__ == "__main__":
     sys.exit(run_nox(__file__, sys.argv[1:]))
@@ -56,7 +57,7 @@ TABLES = ["window", "cache", "token_estimate"]
 PYTHONS = sorted({"3.11", "3.12", "3.13", "3.14", RUNNING}, key=lambda text: int(text[2:]))
 
 nox.needs_version = ">=2025.5.1"
-nox.options.sessions = ["lint", "fixtures", "python", "typescript", "parity", "live"]
+nox.options.sessions = ["lint", "fixtures", "python", "typescript", "postgres", "parity", "live"]
 nox.options.default_venv_backend = "virtualenv"
 nox.options.reuse_venv = "yes"
 nox.options.download_python = "never"
@@ -150,6 +151,23 @@ def typescript(session: nox.Session) -> None:
     _, rest = OPTIONS.parse_known_args(session.posargs)
     report = _fresh_report("typescript")
     _vitest(session, report.stem, *rest, TANDEM_FIXTURE_REPORT=str(report))
+
+
+@nox.session(python=False)
+def postgres(session: nox.Session) -> None:
+    """Both languages' stores on a PostgreSQL server of their own, where there are its binaries."""
+    interpreter = install(session, TOOLS, "package", "test")
+    install_node(session)
+    path = f"{NODE.parent}{os.pathsep}{os.environ['PATH']}"  # pytest starts TypeScript writers too
+    try:
+        with postgres_server() as url:
+            env = {"TANDEM_POSTGRES_URL": url}
+            _pytest(session, interpreter, "postgres-python", "-m", "postgres", PATH=path, **env)
+            _vitest(session, "postgres-typescript", "postgres", **env)
+    except NoPostgresError as error:
+        if "CI" in os.environ:
+            session.error(str(error))
+        session.skip(str(error))
 
 
 @nox.session(python=False, requires=[f"python-{RUNNING}", "typescript"])

@@ -4,6 +4,8 @@ import { defineConfig } from "vitest/config";
 const needsServer = {
   "tests/live.test.ts": ["TANDEM_LIVE_URL"],
   "tests/conformance.test.ts": ["TANDEM_EMBEDDED_URL", "TANDEM_OLLAMA_URL"],
+  "tests/postgres.test.ts": ["TANDEM_POSTGRES_URL"],
+  "tests/postgres-failures.test.ts": ["TANDEM_POSTGRES_URL"],
 };
 
 export default defineConfig({

@@ -9,6 +9,7 @@ import hashlib
 import os
 import re
 import secrets
+import signal
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
@@ -80,6 +81,21 @@ def end_connections(url: str) -> None:
     sql = """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 WHERE datname = %s AND application_name = 'store'"""
     query(url, sql, [database_of(url)])
+
+
+def crash_server(url: str) -> None:
+    """Kill one of the server's processes, and wait until it has thrown all clients out for that."""
+    with psycopg.connect(url) as victim, psycopg.connect(url, autocommit=True) as witness:
+        os.kill(victim.info.backend_pid, signal.SIGKILL)
+        wait_for(lambda: is_lost(witness))
+
+
+def is_lost(connection: psycopg.Connection[Any]) -> bool:
+    try:
+        connection.execute("SELECT")
+    except psycopg.OperationalError:
+        return True
+    return False
 
 
 def database_of(url: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
@@ -21,8 +20,7 @@ from tandem_memory.core.errors import (
     StoreTooNewError,
     StoreUnavailableError,
 )
-from tandem_memory.core.values import canonical_json
-from tandem_memory.storage import SqliteStore, Store
+from tandem_memory.storage import SqliteStore, Store, document_text
 from tandem_memory.storage.postgres import PostgresStore
 from tandem_memory.storage.tables import STEPS
 
@@ -48,8 +46,18 @@ TURN = [{"role": "user", "content": "hello"}, {"role": "assistant", "content": "
 
 
 @cache
+def fixtures_database() -> str:
+    url = new_database()
+    with PostgresStore(url) as store:
+        store.list_sessions("nobody")  # makes the tables
+    return url
+
+
+@cache
 def database_for(_folder: Path) -> str:
-    return new_database()
+    """Return the database that all cases use, emptied for the one of this folder."""
+    query(fixtures_database(), "DELETE FROM tandem_memory.users")
+    return fixtures_database()
 
 
 @pytest.fixture
@@ -73,17 +81,14 @@ def test_fixture_passes_on_postgres(case: Json) -> None:
 
 
 def test_export_is_the_one_of_sqlite_byte_for_byte(tmp_path: Path) -> None:
-    def play(store: Store) -> bytes:
+    def play(store: Store) -> list[str]:
         with store:
             for user_id in IDS:
                 store.create_session(user_id, user_id[::-1], system_prompt=f"To {user_id}: \0.")
                 store.append(user_id, user_id[::-1], [{**TURN[0], "ünknown": {"\0": [1.5, None]}}])
                 store.append(user_id, user_id[::-1], TURN, status="interrupted")
                 store.update_session(user_id, user_id[::-1], {"summary": {"text": user_id}})
-            exports = [store.export_sessions(user_id) for user_id in IDS]
-            return "\n".join(
-                canonical_json(json.loads(json.dumps(each))) for each in exports
-            ).encode()
+            return [document_text(store.export_sessions(user_id)) for user_id in IDS]
 
     sqlite = play(SqliteStore(tmp_path / "store.sqlite3", clock=lambda: 0))
     postgres = play(PostgresStore(new_database(), clock=lambda: 0))

@@ -5,7 +5,6 @@ Twin: typescript/tests/postgres-failures.test.ts.
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import signal
@@ -15,10 +14,17 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import psycopg
 import pytest
 
-from databases import end_connections, is_waiting, new_database, query, rival, wait_for
+from databases import (
+    crash_server,
+    end_connections,
+    is_waiting,
+    new_database,
+    query,
+    rival,
+    wait_for,
+)
 from tandem_memory.core.errors import StoreUnavailableError
 from tandem_memory.storage import Store
 from tandem_memory.storage.postgres import PostgresStore
@@ -110,8 +116,7 @@ def test_a_server_that_crashes_and_restarts_loses_nothing_stored(url: str) -> No
     with PostgresStore(url) as store:
         for _ in range(3):
             store.append("ann", "shared", TURN)
-            with psycopg.connect(url) as connection:
-                os.kill(connection.info.backend_pid, signal.SIGKILL)  # the others are sent away
+            crash_server(url)
             wait_for(lambda: is_reachable(store))
         assert contents(store) == ["hello", "hi"] * 4
 

@@ -119,6 +119,10 @@ def _running(binaries: Path, folder: Path, port: int, how: dict[str, Any]) -> Ge
             yield
         finally:
             server.send_signal(signal.SIGINT)  # its fast shutdown: clients are sent away
+            try:
+                server.wait(timeout=10)
+            except subprocess.TimeoutExpired:  # as when a crash is just being recovered from
+                server.send_signal(signal.SIGQUIT)
 
 
 def _last_words() -> str:
