@@ -426,7 +426,7 @@ export class StoreUnavailableError extends TandemError {
   constructor(path: string, detail: string) {
     super(
       `the store ${path} can't be used: ${detail}; ` +
-        "see that its folder exists and may be written, or try again",
+        "see that it is there and may be written, or try again",
     );
     this.path = path;
     this.detail = detail;

@@ -410,7 +410,7 @@ class StoreUnavailableError(TandemError):
     def __init__(self, path: str, detail: str) -> None:
         super().__init__(
             f"the store {path} can't be used: {detail}; "
-            "see that its folder exists and may be written, or try again"
+            "see that it is there and may be written, or try again"
         )
         self.path = path
         self.detail = detail
