@@ -8,9 +8,12 @@ from typing import Any
 from tandem_memory import make_entry
 from tandem_memory.chat.engine import PullProgress
 from tandem_memory.terminal.answer import AnswerText
+from tandem_memory.terminal.archive import export_name
 from tandem_memory.terminal.arguments import parse_arguments
 from tandem_memory.terminal.commands import parse_line
+from tandem_memory.terminal.history import render_history, render_sessions, turn_title
 from tandem_memory.terminal.listing import render_models
+from tandem_memory.terminal.place import find_place
 from tandem_memory.terminal.pull import render_progress
 from tandem_memory.terminal.table import render_context
 from tandem_memory.terminal.texts import BANNER, CHAT_HELP, HELP, HINTS, PROMPT
@@ -18,10 +21,15 @@ from tandem_memory.terminal.texts import BANNER, CHAT_HELP, HELP, HINTS, PROMPT
 Json = Any
 
 FUNCTIONS: dict[str, Callable[[Json], Json]] = {
+    "export_name": lambda args: export_name(args["session_id"]),
+    "find_place": lambda args: find_place(
+        args["given"], env=args["env"], platform=args["platform"], home=args["home"]
+    ),
     "parse_arguments": lambda args: parse_arguments(args["words"]),
     "parse_line": lambda args: parse_line(args["line"]),
     "render_answer": lambda args: render_answer(args["pieces"], args["styled"], args["shown"]),
     "render_context": lambda args: lines(render_context(args["explanation"], args["columns"])),
+    "render_history": lambda args: lines(render_history(args["turns"])),
     "render_models": lambda args: lines(
         render_models(
             [make_entry(entry.pop("path"), entry) for entry in args["entries"]], args["installed"]
@@ -30,6 +38,9 @@ FUNCTIONS: dict[str, Callable[[Json], Json]] = {
     "render_progress": lambda args: list(
         render_progress(args["model"], PullProgress(**args["progress"]))
     ),
+    "render_sessions": lambda args: lines(
+        render_sessions(args["sessions"], args["titles"], args["columns"], args["current"])
+    ),
     "texts": lambda _: {
         "help": {command: lines(text) for command, text in HELP.items()},
         "banner": BANNER,
@@ -37,6 +48,7 @@ FUNCTIONS: dict[str, Callable[[Json], Json]] = {
         "chat_help": lines(CHAT_HELP),
         "hints": dict(HINTS),
     },
+    "turn_title": lambda args: turn_title(args["turn"]),
 }
 
 

@@ -2,9 +2,12 @@
 
 import { makeEntry } from "../src/chat/settings.ts";
 import { AnswerText } from "../src/terminal/answer.ts";
+import { exportName } from "../src/terminal/archive.ts";
 import { parseArguments } from "../src/terminal/arguments.ts";
 import { parseLine } from "../src/terminal/commands.ts";
+import { renderHistory, renderSessions, turnTitle } from "../src/terminal/history.ts";
 import { renderModels } from "../src/terminal/listing.ts";
+import { findPlace } from "../src/terminal/place.ts";
 import { renderProgress } from "../src/terminal/pull.ts";
 import { renderContext } from "../src/terminal/table.ts";
 import { BANNER, CHAT_HELP, HELP, HINTS, PROMPT } from "../src/terminal/texts.ts";
@@ -13,10 +16,13 @@ import { BANNER, CHAT_HELP, HELP, HINTS, PROMPT } from "../src/terminal/texts.ts
 type Json = any;
 
 const FUNCTIONS: Record<string, (args: Json) => Json> = {
+  export_name: ({ session_id: id }) => exportName(id),
+  find_place: ({ given, ...options }) => findPlace(given, options),
   parse_arguments: ({ words }) => parseArguments(words),
   parse_line: ({ line }) => parseLine(line),
   render_answer: ({ pieces, styled, shown }) => renderAnswer(pieces, styled, shown),
   render_context: ({ explanation, columns }) => lines(renderContext(explanation, columns)),
+  render_history: ({ turns }) => lines(renderHistory(turns)),
   render_models: ({ entries, installed }) =>
     lines(
       renderModels(
@@ -26,6 +32,8 @@ const FUNCTIONS: Record<string, (args: Json) => Json> = {
     ),
   render_progress: ({ model, progress }) =>
     renderProgress(model, { completed: null, total: null, ...progress }),
+  render_sessions: ({ sessions, titles, columns, current }) =>
+    lines(renderSessions(sessions, titles, columns, current)),
   texts: () => ({
     help: Object.fromEntries(Object.entries(HELP).map(([name, text]) => [name, lines(text)])),
     banner: BANNER,
@@ -38,6 +46,7 @@ const FUNCTIONS: Record<string, (args: Json) => Json> = {
       ]),
     ),
   }),
+  turn_title: ({ turn }) => turnTitle(turn),
 };
 
 /** The functions of the terminal program, which have no state. */

@@ -9,6 +9,9 @@ const OPTIONS: ReadonlyMap<string, readonly string[]> = new Map([
   [
     "chat",
     [
+      "--user",
+      "--session",
+      "--store",
       "--model",
       "--models",
       "--system",
@@ -22,6 +25,18 @@ const OPTIONS: ReadonlyMap<string, readonly string[]> = new Map([
   ],
   ["models", ["--models", "--host"]],
   ["pull", ["--models", "--host"]],
+  ["sessions", ["--user", "--store"]],
+  ["show", ["--user", "--session", "--turns", "--store"]],
+  ["export", ["--user", "--session", "--store", "--force"]],
+  ["import", ["--user", "--store"]],
+  ["forget", ["--user", "--session", "--store", "--yes"]],
+]);
+
+/** The field of the word that a command may have besides its options. */
+const WORDS: ReadonlyMap<string, string> = new Map([
+  ["export", "document"],
+  ["import", "document"],
+  ["pull", "model"],
 ]);
 
 /** The field of each option that has a value. */
@@ -30,36 +45,54 @@ const VALUES: ReadonlyMap<string, string> = new Map([
   ["--max-turns", "turns"],
   ["--model", "model"],
   ["--models", "file"],
+  ["--session", "session"],
+  ["--store", "store"],
   ["--system", "system"],
+  ["--turns", "turns"],
+  ["--user", "user"],
 ]);
 
 /** The field that each other option sets, and to what. */
 const SWITCHES: ReadonlyMap<string, readonly [string, boolean]> = new Map([
+  ["--force", ["sure", true]],
   ["--hide-thinking", ["shown", false]],
   ["--no-think", ["think", false]],
   ["--show-thinking", ["shown", true]],
   ["--think", ["think", true]],
+  ["--yes", ["sure", true]],
 ]);
+
+const NAME = "at least one character long";
 
 const ALLOWED: Record<string, string> = {
   "--host": "an address such as http://127.0.0.1:11434",
   "--max-turns": "a whole number from 0 up",
+  "--session": NAME,
+  "--store": NAME,
+  "--turns": "a whole number from 0 up",
+  "--user": NAME,
 };
 
 /** How the value of an option is read; null is one that it can't have. */
 const READERS: ReadonlyMap<string, (value: string) => unknown> = new Map([
   ["--host", readHost as (value: string) => unknown],
   ["--max-turns", readWhole],
+  ["--session", readName],
+  ["--store", readName],
+  ["--turns", readWhole],
+  ["--user", readName],
 ]);
 
 /**
  * A command and its options; null is an option that was not given.
  *
- * `command`: one of `chat`, `models`, `pull`, `help` and `version`.
+ * `command`: one of those that have options, `help` and `version`.
  * `topic`: of `help`, the command that it is about; `""` is the program.
  * `model`: a path in the tree of model entries, or a model's name; of `pull`, its PATH.
- * `file`: of the model entries. `turns`: `maxTurns`. `think`: whether the model thinks,
- * `shown`: whether its thinking is printed.
+ * `file`: of the model entries. `turns`: `maxTurns`, or how many to show. `think`: whether the
+ * model thinks, `shown`: whether its thinking is printed.
+ * `user`, `session`: their ids, `new` for a session to begin. `store`: the place of the store.
+ * `document`: the FILE of an export. `sure`: whether not to ask before something is lost.
  */
 export interface Arguments {
   readonly command: string;
@@ -71,6 +104,11 @@ export interface Arguments {
   readonly host: string | null;
   readonly think: boolean | null;
   readonly shown: boolean | null;
+  readonly user: string | null;
+  readonly session: string | null;
+  readonly store: string | null;
+  readonly document: string | null;
+  readonly sure: boolean;
 }
 
 const NOTHING: Arguments = {
@@ -83,6 +121,11 @@ const NOTHING: Arguments = {
   host: null,
   think: null,
   shown: null,
+  user: null,
+  session: null,
+  store: null,
+  document: null,
+  sure: false,
 };
 
 /** Return what the words of the command line ask for, or one line that says what is wrong. */
@@ -119,10 +162,11 @@ function parseOptions(
     const field = VALUES.get(name) ?? "";
     const set = SWITCHES.get(name);
     if (!word.startsWith("-")) {
-      if (command !== "pull" || "model" in fields) {
+      const place = WORDS.get(command);
+      if (place === undefined || place in fields) {
         return `${quote(word)} is one word too many; ${hint}`;
       }
-      fields.model = word;
+      fields[place] = word;
     } else if (!options.includes(name)) {
       return `${command} has no option ${quote(name)}; ${hint}`;
     } else if (set) {
@@ -137,7 +181,12 @@ function parseOptions(
       fields[field] = read;
     }
   }
+  if (command === "import" && !("document" in fields)) return `import needs a FILE; ${hint}`;
   return { ...NOTHING, command, ...fields };
+}
+
+function readName(value: string): string | null {
+  return value || null;
 }
 
 function readWhole(value: string): number | null {

@@ -10,11 +10,23 @@ const COMMANDS: ReadonlyMap<string, string> = new Map([
   ["bye", ""],
   ["clear", ""],
   ["context", ""],
+  ["export", "[FILE]"],
+  ["forget", "[yes]"],
   ["help", ""],
+  ["history", "[N]"],
   ["model", "[PATH]"],
+  ["new", "[ID]"],
   ["retry", ""],
+  ["sessions", ""],
   ["think", "on|off"],
   ["undo", ""],
+]);
+
+/** What some of that may be, and the words for it. */
+const CHECKS: ReadonlyMap<string, readonly [RegExp, string]> = new Map([
+  ["[N]", [/^[0-9]{1,9}$/, "a whole number from 0 up"]],
+  ["[yes]", [/^yes$/, "yes, or nothing"]],
+  ["on|off", [/^(?:on|off)$/, "on or off"]],
 ]);
 
 const ALIASES: ReadonlyMap<string, string> = new Map([
@@ -55,8 +67,9 @@ function parseCommand(word: string, argument: string): Entry {
   if (argument && !takes) {
     return entry("problem", `/${name} takes nothing after it, not ${quote(argument)}`);
   }
-  if (argument && takes === "on|off" && !["on", "off"].includes(argument)) {
-    return entry("problem", `/${name} is ${quote(argument)}; it must be on or off`);
+  const check = CHECKS.get(takes);
+  if (argument && check && !check[0].test(argument)) {
+    return entry("problem", `/${name} is ${quote(argument)}; it must be ${check[1]}`);
   }
   return entry("command", name, argument);
 }

@@ -13,8 +13,8 @@ export interface Keyboard {
   /** Return the next line, or null at the end. */
   read(): Promise<string | null>;
 
-  /** Ask a question that Enter alone answers with yes; where nobody is there, it is no. */
-  confirm(question: string): Promise<boolean>;
+  /** Ask a question; `enter` is the answer of Enter alone. Where nobody is there, it is no. */
+  confirm(question: string, options: { enter: boolean }): Promise<boolean>;
 }
 
 type Edited = { readonly line: string } | "interrupted" | "ended";
@@ -48,11 +48,13 @@ export class TypedLines implements Keyboard {
     }
   }
 
-  /** Ask a question that Enter alone answers with yes; Ctrl-C and Ctrl-D are no. */
-  async confirm(question: string): Promise<boolean> {
-    const edited = await this.#edit(`${question} [Y/n] `, { remembered: false });
+  /** Ask a question; `enter` is the answer of Enter alone. Ctrl-C and Ctrl-D are no. */
+  async confirm(question: string, { enter }: { enter: boolean }): Promise<boolean> {
+    const choice = enter ? "[Y/n]" : "[y/N]";
+    const edited = await this.#edit(`${question} ${choice} `, { remembered: false });
     if (typeof edited === "string") return false;
-    return ["", "y", "yes"].includes(edited.line.trim().toLowerCase());
+    const word = edited.line.trim().toLowerCase();
+    return ["y", "yes"].includes(word) || (enter && !word);
   }
 
   #edit(prompt: string, { remembered }: { remembered: boolean }): Promise<Edited> {
@@ -119,7 +121,7 @@ export class PipedLines implements Keyboard {
   }
 
   /** Answer no: nobody is there to ask. */
-  async confirm(_question: string): Promise<boolean> {
+  async confirm(_question: string, _options: { enter: boolean }): Promise<boolean> {
     return false;
   }
 }

@@ -14,6 +14,7 @@ import { Screen } from "./screen.ts";
 import { Setup } from "./setup.ts";
 import { Talk } from "./talk.ts";
 import { HELP, HINTS } from "./texts.ts";
+import { keepUp, UPKEEP } from "./upkeep.ts";
 
 /** The exit code of a command that failed. */
 const FAILED = 1;
@@ -54,18 +55,21 @@ export async function runProgram(words: readonly string[]): Promise<number> {
 
 /** Return what the command does; throws what is wrong with its options. */
 function prepare(args: Arguments, screen: Screen): () => Promise<number> {
-  const setup = new Setup(args);
-  const engine = new OllamaEngine(setup.find(args.model));
+  const keyboard = openKeyboard(screen);
   const interrupts = new Interrupts(() => screen.remark(HINTS.leave));
   const stoppable = (work: (signal: AbortSignal) => Promise<void>) => async () =>
     (await interrupts.run(work)) ? 0 : STOPPED;
+  if (UPKEEP.includes(args.command)) {
+    return stoppable((signal) => unlessStopped(keepUp(args, screen, keyboard), signal));
+  }
+  const setup = new Setup(args);
+  const engine = new OllamaEngine(setup.find(args.model));
   if (args.command === "models") {
     return stoppable((signal) => unlessStopped(listModels(setup, screen), signal));
   }
   if (args.command === "pull") {
     return stoppable((signal) => pullModel(engine, screen, { signal }));
   }
-  const keyboard = openKeyboard(screen);
   const shown = args.shown ?? keyboard.interactive;
   const talk = new Talk(setup, engine, { keyboard, screen, interrupts, shown });
   return () => talk.run();

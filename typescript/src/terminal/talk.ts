@@ -145,7 +145,7 @@ export class Talk {
   /** Ask whether to fetch the model that is not there; returns whether it is there now. */
   async #offerPull(error: ModelNotFoundError): Promise<boolean> {
     const question = `${error.host} has no model ${error.model}. Pull it now?`;
-    if (!(await this.#keyboard.confirm(question))) return false;
+    if (!(await this.#keyboard.confirm(question, { enter: true }))) return false;
     let pulled: boolean;
     try {
       pulled = await this.#interrupts.run((signal) =>

@@ -13,6 +13,9 @@ __all__ = ["Arguments", "parse_arguments"]
 
 OPTIONS: dict[str, list[str]] = {
     "chat": [
+        "--user",
+        "--session",
+        "--store",
         "--model",
         "--models",
         "--system",
@@ -25,30 +28,49 @@ OPTIONS: dict[str, list[str]] = {
     ],
     "models": ["--models", "--host"],
     "pull": ["--models", "--host"],
+    "sessions": ["--user", "--store"],
+    "show": ["--user", "--session", "--turns", "--store"],
+    "export": ["--user", "--session", "--store", "--force"],
+    "import": ["--user", "--store"],
+    "forget": ["--user", "--session", "--store", "--yes"],
 }
 """The options of each command; `--help` is every command's."""
+
+WORDS = {"export": "document", "import": "document", "pull": "model"}
+"""The field of the word that a command may have besides its options."""
 
 VALUES = {
     "--host": "host",
     "--max-turns": "turns",
     "--model": "model",
     "--models": "file",
+    "--session": "session",
+    "--store": "store",
     "--system": "system",
+    "--turns": "turns",
+    "--user": "user",
 }
 """The field of each option that has a value."""
 
 SWITCHES = {
+    "--force": ("sure", True),
     "--hide-thinking": ("shown", False),
     "--no-think": ("think", False),
     "--show-thinking": ("shown", True),
     "--think": ("think", True),
+    "--yes": ("sure", True),
 }
 """The field that each other option sets, and to what."""
 
+NAME = "at least one character long"
 
 ALLOWED = {
     "--host": "an address such as http://127.0.0.1:11434",
     "--max-turns": "a whole number from 0 up",
+    "--session": NAME,
+    "--store": NAME,
+    "--turns": "a whole number from 0 up",
+    "--user": NAME,
 }
 
 
@@ -56,11 +78,13 @@ ALLOWED = {
 class Arguments:
     """A command and its options; None is an option that was not given.
 
-    `command`: one of `chat`, `models`, `pull`, `help` and `version`.
+    `command`: one of those that have options, `help` and `version`.
     `topic`: of `help`, the command that it is about; `""` is the program.
     `model`: a path in the tree of model entries, or a model's name; of `pull`, its PATH.
-    `file`: of the model entries. `turns`: `max_turns`. `think`: whether the model thinks,
-    `shown`: whether its thinking is printed.
+    `file`: of the model entries. `turns`: `max_turns`, or how many to show. `think`: whether the
+    model thinks, `shown`: whether its thinking is printed.
+    `user`, `session`: their ids, `new` for a session to begin. `store`: the place of the store.
+    `document`: the FILE of an export. `sure`: whether not to ask before something is lost.
     """
 
     command: str
@@ -72,6 +96,11 @@ class Arguments:
     host: str | None = None
     think: bool | None = None
     shown: bool | None = None
+    user: str | None = None
+    session: str | None = None
+    store: str | None = None
+    document: str | None = None
+    sure: bool = False
 
 
 def parse_arguments(words: Sequence[str]) -> Arguments | str:
@@ -96,9 +125,10 @@ def parse_options(command: str, words: list[str]) -> Arguments | str:
     while words:
         name, equals, value = words.pop(0).partition("=")
         if name[0:1] != "-":
-            if command != "pull" or "model" in fields:
+            field = WORDS.get(command)
+            if field is None or field in fields:
                 return f"{quote(name + equals + value)} is one word too many; {hint}"
-            fields["model"] = name + equals + value
+            fields[field] = name + equals + value
         elif name not in OPTIONS[command]:
             return f"{command} has no option {quote(name)}; {hint}"
         elif name in SWITCHES:
@@ -115,12 +145,25 @@ def parse_options(command: str, words: list[str]) -> Arguments | str:
             if read is None:
                 return f"{name} is {quote(value)}; it must be {ALLOWED[name]}"
             fields[VALUES[name]] = read
+    if command == "import" and "document" not in fields:
+        return f"import needs a FILE; {hint}"
     return replace(Arguments(command=command), **fields)
+
+
+def read_name(value: str) -> str | None:
+    return value or None
 
 
 def read_whole(value: str) -> int | None:
     return int(value) if value.isascii() and value.isdigit() and len(value) < 10 else None
 
 
-READERS: dict[str, Callable[[str], object]] = {"--host": read_host, "--max-turns": read_whole}
+READERS: dict[str, Callable[[str], object]] = {
+    "--host": read_host,
+    "--max-turns": read_whole,
+    "--session": read_name,
+    "--store": read_name,
+    "--turns": read_whole,
+    "--user": read_name,
+}
 """How the value of an option is read; None is one that it can't have."""

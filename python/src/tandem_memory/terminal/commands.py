@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,13 +17,25 @@ COMMANDS = {
     "bye": "",
     "clear": "",
     "context": "",
+    "export": "[FILE]",
+    "forget": "[yes]",
     "help": "",
+    "history": "[N]",
     "model": "[PATH]",
+    "new": "[ID]",
     "retry": "",
+    "sessions": "",
     "think": "on|off",
     "undo": "",
 }
 """What each command takes after it."""
+
+CHECKS = {
+    "[N]": (re.compile("[0-9]{1,9}"), "a whole number from 0 up"),
+    "[yes]": (re.compile("yes"), "yes, or nothing"),
+    "on|off": (re.compile("on|off"), "on or off"),
+}
+"""What some of that may be, and the words for it."""
 
 ALIASES = {"?": "help", "exit": "bye", "quit": "bye"}
 
@@ -61,6 +74,8 @@ def parse_command(word: str, argument: str) -> Entry:
     takes = COMMANDS[name]
     if argument and not takes:
         return Entry(kind="problem", text=f"/{name} takes nothing after it, not {quote(argument)}")
-    if argument and takes == "on|off" and argument not in {"on", "off"}:
-        return Entry(kind="problem", text=f"/{name} is {quote(argument)}; it must be on or off")
+    check = CHECKS.get(takes)
+    if argument and check and not check[0].fullmatch(argument):
+        text = f"/{name} is {quote(argument)}; it must be {check[1]}"
+        return Entry(kind="problem", text=text)
     return Entry(kind="command", text=name, argument=argument)

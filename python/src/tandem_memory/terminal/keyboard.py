@@ -25,8 +25,8 @@ class Keyboard(Protocol):
         """Return the next line, or None at the end."""
         ...
 
-    async def confirm(self, question: str, /) -> bool:
-        """Ask a question that Enter alone answers with yes; where nobody is there, it is no."""
+    async def confirm(self, question: str, /, *, enter: bool) -> bool:
+        """Ask a question; `enter` is the answer of Enter alone. Where nobody is there, it is no."""
         ...
 
 
@@ -62,14 +62,16 @@ class TypedLines:
             except EOFError:
                 return None
 
-    async def confirm(self, question: str, /) -> bool:
-        """Ask a question that Enter alone answers with yes; Ctrl-C and Ctrl-D are no."""
-        session = PromptSession[str](f"{question} [Y/n] ", output=self._output)
+    async def confirm(self, question: str, /, *, enter: bool) -> bool:
+        """Ask a question; `enter` is the answer of Enter alone. Ctrl-C and Ctrl-D are no."""
+        choice = "[Y/n]" if enter else "[y/N]"
+        session = PromptSession[str](f"{question} {choice} ", output=self._output)
         try:
             answer = await session.prompt_async(handle_sigint=False)
         except (KeyboardInterrupt, EOFError):
             return False
-        return answer.strip().lower() in {"", "y", "yes"}
+        word = answer.strip().lower()
+        return word in {"y", "yes"} or (enter and not word)
 
 
 class PipedLines:
@@ -85,6 +87,6 @@ class PipedLines:
         line = await asyncio.to_thread(self._source.readline) if self._source else b""
         return line.decode(errors="replace") if line else None
 
-    async def confirm(self, _question: str, /) -> bool:
+    async def confirm(self, _question: str, /, *, enter: bool) -> bool:  # noqa: ARG002
         """Answer no: nobody is there to ask."""
         return False

@@ -17,6 +17,7 @@ from .screen import Screen
 from .setup import Setup
 from .talk import Talk
 from .texts import HELP, HINTS
+from .upkeep import UPKEEP, keep_up
 
 __all__ = ["run_program"]
 
@@ -55,18 +56,20 @@ async def run_program(words: Sequence[str]) -> int:
 
 def prepare(arguments: Arguments, screen: Screen) -> Callable[[], Awaitable[int]]:
     """Return what the command does; raises what is wrong with its options."""
-    setup = Setup(arguments)
-    engine = AsyncOllamaEngine(setup.find(arguments.model))
+    keyboard = open_keyboard(screen)
     interrupts = Interrupts(lambda: screen.remark(HINTS["leave"]))
 
     async def stoppable(work: Awaitable[None]) -> int:
         return 0 if await interrupts.run(work) else STOPPED
 
+    if arguments.command in UPKEEP:
+        return lambda: stoppable(keep_up(arguments, screen, keyboard))
+    setup = Setup(arguments)
+    engine = AsyncOllamaEngine(setup.find(arguments.model))
     if arguments.command == "models":
         return lambda: stoppable(list_models(setup, screen))
     if arguments.command == "pull":
         return lambda: stoppable(pull_model(engine, screen))
-    keyboard = open_keyboard(screen)
     shown = keyboard.interactive if arguments.shown is None else arguments.shown
     talk = Talk(setup, engine, keyboard=keyboard, screen=screen, interrupts=interrupts, shown=shown)
     return talk.run

@@ -132,7 +132,7 @@ class Talk:
     async def _offer_pull(self, error: ModelNotFoundError) -> bool:
         """Ask whether to fetch the model that is not there; returns whether it is there now."""
         question = f"{error.host} has no model {error.model}. Pull it now?"
-        if not await self._keyboard.confirm(question):
+        if not await self._keyboard.confirm(question, enter=True):
             return False
         try:
             pulled = await self._interrupts.run(pull_model(self._engine, self._screen))

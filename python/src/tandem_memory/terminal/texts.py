@@ -14,6 +14,11 @@ Commands:
   chat      talk with a model here in the terminal
   models    list the model entries, and which are installed
   pull      fetch a model to the server
+  sessions  list the conversations that are stored
+  show      print a conversation
+  export    write conversations to a JSON file
+  import    read them from one
+  forget    remove them for good
 
 Options:
   --help       show this; `tandem-memory chat --help` shows a command's options
@@ -25,6 +30,10 @@ tandem-memory chat: talk with a model; each line is a message.
 Usage: tandem-memory chat [OPTIONS]
 
 Options:
+  --user ID          whose conversation it is (else me)
+  --session ID       the session to go on with (else the newest); new begins one
+  --store PLACE      where it is kept: an SQLite file, a folder (for JSON files) or none (else
+                     TANDEM_MEMORY_STORE, else a file in your data folder)
   --model PATH       the model entry, such as local/chat/small, or a model of the server,
                      such as qwen3:0.6b
   --models FILE      read the model entries from this TOML or JSON file
@@ -63,6 +72,69 @@ Options:
   --host URL       the model server (else OLLAMA_HOST, else http://127.0.0.1:11434)
   --help           show this
 """,
+    "sessions": """\
+tandem-memory sessions: list a user's sessions, the one used last first.
+
+Usage: tandem-memory sessions [OPTIONS]
+
+Options:
+  --user ID        whose (else me)
+  --store PLACE    an SQLite file, or a folder with JSON files (else TANDEM_MEMORY_STORE, else a
+                   file in your data folder)
+  --help           show this
+""",
+    "show": """\
+tandem-memory show: print a session, the turns that failed too.
+
+Usage: tandem-memory show [OPTIONS]
+
+Options:
+  --user ID        whose (else me)
+  --session ID     which session (else the newest)
+  --turns N        only the newest N turns
+  --store PLACE    an SQLite file, or a folder with JSON files (else TANDEM_MEMORY_STORE, else a
+                   file in your data folder)
+  --help           show this
+""",
+    "export": """\
+tandem-memory export: write sessions to one JSON document, which import takes.
+
+Usage: tandem-memory export [FILE] [OPTIONS]
+
+Without a FILE the document is printed.
+
+Options:
+  --user ID        whose (else me)
+  --session ID     this session alone (else all of the user's)
+  --store PLACE    an SQLite file, or a folder with JSON files (else TANDEM_MEMORY_STORE, else a
+                   file in your data folder)
+  --force          replace a FILE that is there already
+  --help           show this
+""",
+    "import": """\
+tandem-memory import: add the sessions of an exported document, all of them or none.
+
+Usage: tandem-memory import FILE [OPTIONS]
+
+Options:
+  --user ID        whose they become (else the same user's as in the document)
+  --store PLACE    an SQLite file, or a folder for JSON files (else TANDEM_MEMORY_STORE, else a
+                   file in your data folder)
+  --help           show this
+""",
+    "forget": """\
+tandem-memory forget: remove a user's every trace for good, or a session's.
+
+Usage: tandem-memory forget [OPTIONS]
+
+Options:
+  --user ID        whose (else me)
+  --session ID     this session alone
+  --store PLACE    an SQLite file, or a folder with JSON files (else TANDEM_MEMORY_STORE, else a
+                   file in your data folder)
+  --yes            don't ask first
+  --help           show this
+""",
 }
 """The help text of each command; `""` is the program's own."""
 
@@ -76,6 +148,11 @@ CHAT_HELP = """\
 /undo           forget the last question and its answer
 /retry          ask the question again that failed
 /context        show what the model sees, what was dropped and why
+/history [N]    show the session's newest N turns, else all
+/sessions       list your sessions
+/new [ID]       begin a session, or go on with that one
+/export [FILE]  write the session to a JSON file
+/forget         remove all your sessions for good; it asks first
 /model [PATH]   show the model, or go on with another one
 /think on|off   let the model think before it answers, or not
 /help           show this
@@ -86,13 +163,21 @@ Ctrl-C          stop the answer; what came is kept
 HINTS = {
     "cut_off": "The answer was cut off: it had reached the most tokens that it may have.",
     "cleared": "The conversation is forgotten.",
+    "busy": "another program is in the middle of an answer in this session; /retry when it has "
+    "ended, or begin a session of your own with /new",
+    "empty": "This session is still empty.",
+    "kept": "Nothing was removed.",
     "leave": "To leave, type /bye or press Ctrl-D.",
     "no_failure": "There is nothing to ask again: no question has failed.",
     "nothing_to_undo": "There is nothing to undo.",
+    "nothing_stored": "Nothing is stored.",
     "pull_stopped": "Stopped; what was fetched is kept, and the next pull goes on from there.",
+    "purge_pending": "Another program has the store open: what is left in the file goes when it is "
+    "opened next.",
     "retry": "the question is kept; /retry asks it again",
     "stopped": "Stopped; what came is kept.",
     "stopped_early": "Stopped before an answer came",
+    "unanswered": "The last question has no answer; /retry asks it again.",
     "think_off": "The model answers without thinking.",
     "think_on": "The model thinks before it answers.",
     "think_unset": "The model decides for itself whether it thinks.",
