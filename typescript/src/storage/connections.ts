@@ -19,9 +19,6 @@ import type { Row } from "./database.ts";
 import { idHash } from "./rows.ts";
 import { makeTables } from "./tables.ts";
 
-/** How long a statement may take, waiting for other writers included. */
-export const TIMEOUT_MILLISECONDS = 30_000;
-
 const ATTEMPTS = 5;
 
 // SQLSTATE codes (postgresql.org/docs/current/errcodes-appendix.html): serialization_failure and
@@ -38,10 +35,10 @@ export type Connect = () => Promise<PoolClient>;
 
 /** A transaction that has begun; its statements have `?` where values go. */
 export class Transaction {
-  readonly #client: PoolClient;
+  readonly #connection: PoolClient;
 
-  constructor(client: PoolClient) {
-    this.#client = client;
+  constructor(connection: PoolClient) {
+    this.#connection = connection;
   }
 
   /** Run a statement and return its rows, each a list; none where it has none to return. */
@@ -50,7 +47,7 @@ export class Transaction {
     const text = sql.replaceAll("?", () => `$${++place}`);
     const types = { getTypeParser: readerOf };
     const query = { text, values: [...values], rowMode: "array", types } as const;
-    return (await this.#client.query<Row>(query)).rows;
+    return (await this.#connection.query<Row>(query)).rows;
   }
 }
 

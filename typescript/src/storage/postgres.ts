@@ -23,7 +23,7 @@
  */
 
 import type { Connect } from "./connections.ts";
-import { Connections, TIMEOUT_MILLISECONDS } from "./connections.ts";
+import { Connections } from "./connections.ts";
 import type { SessionDocument } from "./documents.ts";
 import type { UserRows } from "./queries.ts";
 import { lockUser, lookUpUser } from "./queries.ts";
@@ -32,6 +32,8 @@ import { systemClock, timestamp } from "./records.ts";
 import type { Rule, State } from "./rules.ts";
 import type { Shelf } from "./shelf.ts";
 import { Store } from "./store.ts";
+
+const TIMEOUT_MILLISECONDS = 30_000;
 
 export interface PostgresOptions extends StoreOptions {
   timeoutMilliseconds?: number | undefined;

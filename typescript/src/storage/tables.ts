@@ -125,39 +125,39 @@ END $$`,
  * role. Throws `StoreUnavailableError` for a database whose encoding can't hold all characters.
  */
 export async function makeTables(
-  client: ClientBase,
+  connection: ClientBase,
   path: string,
   appliedAt: string,
 ): Promise<void> {
-  const [encoding] = (await client.query("SHOW server_encoding")).rows;
+  const [encoding] = (await connection.query("SHOW server_encoding")).rows;
   if (encoding.server_encoding !== "UTF8") {
     const detail = `its encoding is ${encoding.server_encoding}, and it must be UTF8`;
     throw new StoreUnavailableError(path, detail);
   }
-  if ((await readVersion(client, path)) === STEPS.length) return;
-  await client.query("BEGIN ISOLATION LEVEL READ COMMITTED");
+  if ((await readVersion(connection, path)) === STEPS.length) return;
+  await connection.query("BEGIN ISOLATION LEVEL READ COMMITTED");
   try {
-    await client.query("SELECT pg_advisory_xact_lock($1)", [LOCK]);
-    let version = await readVersion(client, path); // another process may have done it since
+    await connection.query("SELECT pg_advisory_xact_lock($1)", [LOCK]);
+    let version = await readVersion(connection, path); // another process may have done it since
     for (const { name, statements } of STEPS.slice(version)) {
       version += 1;
-      for (const statement of statements) await client.query(statement);
+      for (const statement of statements) await connection.query(statement);
       const row = [version, name, appliedAt];
-      await client.query("INSERT INTO tandem_memory.migrations VALUES ($1, $2, $3)", row);
+      await connection.query("INSERT INTO tandem_memory.migrations VALUES ($1, $2, $3)", row);
     }
-    await client.query("COMMIT");
+    await connection.query("COMMIT");
   } catch (error) {
-    await client.query("ROLLBACK").catch(() => {}); // the first error tells more
+    await connection.query("ROLLBACK").catch(() => {}); // the first error tells more
     throw error;
   }
 }
 
-async function readVersion(client: ClientBase, path: string): Promise<number> {
+async function readVersion(connection: ClientBase, path: string): Promise<number> {
   // Not by to_regclass, which may answer from before the lock was waited for.
   const sql =
     "SELECT FROM pg_tables WHERE (schemaname, tablename) = ('tandem_memory', 'migrations')";
-  if ((await client.query(sql)).rows.length === 0) return 0;
-  const { rows } = await client.query("SELECT version FROM tandem_memory.migrations");
+  if ((await connection.query(sql)).rows.length === 0) return 0;
+  const { rows } = await connection.query("SELECT version FROM tandem_memory.migrations");
   if (rows.length > STEPS.length) throw new StoreTooNewError(path, rows.length, STEPS.length);
   return rows.length;
 }

@@ -23,10 +23,7 @@ from ..core.errors import StoreDamagedError, StoreFullError, StoreUnavailableErr
 from .rows import id_hash
 from .tables import make_tables
 
-__all__ = ["TIMEOUT_MILLISECONDS", "Connect", "Connections", "Transaction"]
-
-TIMEOUT_MILLISECONDS = 30_000
-"""How long a statement may take, waiting for other writers included."""
+__all__ = ["Connect", "Connections", "Transaction"]
 
 ATTEMPTS = 5
 

@@ -26,7 +26,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from .connections import TIMEOUT_MILLISECONDS, Connect, Connections
+from .connections import Connect, Connections
 from .documents import SessionDocument
 from .queries import UserRows, lock_user, look_up_user
 from .records import Removed, Session, StoredMessage, StoredTurn, system_clock, timestamp
@@ -34,6 +34,8 @@ from .rules import Rule, State
 from .store import Store
 
 __all__ = ["PostgresStore"]
+
+TIMEOUT_MILLISECONDS = 30_000
 
 Result = TypeVar("Result")
 
