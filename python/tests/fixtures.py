@@ -45,9 +45,6 @@ FUNCTIONS: dict[str, Callable[..., object]] = {
     "read_message": messages.read_message,
     "read_summary_reply": summary.read_summary_reply,
     "split_thinking": thinking.split_thinking,
-    "summary_messages": lambda previous, messages, **rest: summary.summary_messages(
-        previous, messages, **rest
-    ),
     "well_formed": values.well_formed,
     "window": window,
 }
@@ -135,7 +132,11 @@ class Functions(Subject):
             args["messages"] = [expand(message) for message in args["messages"]]
         if name == "window":
             args["count_tokens"] = COUNTERS[args.get("count_tokens", "ones")]
-        return new_manager(args) if name == "new_manager" else FUNCTIONS[name](**args)
+        if name == "new_manager":
+            return new_manager(args)
+        if name == "summary_messages":
+            return summary.summary_messages(args.pop("previous"), args.pop("messages"), **args)
+        return FUNCTIONS[name](**args)
 
 
 def new_manager(options: Json) -> Json:
