@@ -11,7 +11,13 @@ from tandem_memory.terminal.answer import AnswerText
 from tandem_memory.terminal.archive import export_name
 from tandem_memory.terminal.arguments import parse_arguments
 from tandem_memory.terminal.commands import parse_line
-from tandem_memory.terminal.history import render_history, render_sessions, turn_title
+from tandem_memory.terminal.history import (
+    render_history,
+    render_opening,
+    render_sessions,
+    turn_question,
+    turn_title,
+)
 from tandem_memory.terminal.listing import render_models
 from tandem_memory.terminal.place import find_place
 from tandem_memory.terminal.pull import render_progress
@@ -35,6 +41,7 @@ FUNCTIONS: dict[str, Callable[[Json], Json]] = {
             [make_entry(entry.pop("path"), entry) for entry in args["entries"]], args["installed"]
         )
     ),
+    "render_opening": lambda args: render_opening(args["session_id"], args["title"], args["place"]),
     "render_progress": lambda args: list(
         render_progress(args["model"], PullProgress(**args["progress"]))
     ),
@@ -48,6 +55,7 @@ FUNCTIONS: dict[str, Callable[[Json], Json]] = {
         "chat_help": lines(CHAT_HELP),
         "hints": dict(HINTS),
     },
+    "turn_question": lambda args: turn_question(args["turn"]),
     "turn_title": lambda args: turn_title(args["turn"]),
 }
 

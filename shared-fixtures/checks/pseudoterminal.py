@@ -32,7 +32,11 @@ class ScenarioError(AssertionError):
 def environment(port: int) -> dict[str, str]:
     """An environment without the user's own settings, in the poorest locale there is."""
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "SYSTEMROOT") if name in os.environ}
-    own = {"OLLAMA_HOST": f"127.0.0.1:{port}", "XDG_CONFIG_HOME": os.devnull}
+    own = {
+        "OLLAMA_HOST": f"127.0.0.1:{port}",
+        "TANDEM_MEMORY_STORE": "none",
+        "XDG_CONFIG_HOME": os.devnull,
+    }
     return {**kept, **own, "LANG": "C", "LC_ALL": "C", "TERM": "xterm"}
 
 

@@ -39,7 +39,8 @@ afterAll(() => server.close());
 
 function start(words: readonly string[]) {
   const { port } = server.address() as AddressInfo;
-  const env = { ...process.env, OLLAMA_HOST: `127.0.0.1:${port}`, LC_ALL: "C" };
+  const own = { OLLAMA_HOST: `127.0.0.1:${port}`, TANDEM_MEMORY_STORE: "none", LC_ALL: "C" };
+  const env = { ...process.env, ...own };
   const program = spawn(process.execPath, [PROGRAM, ...words], { env });
   const ended = once(program, "exit");
   const result = async () => {

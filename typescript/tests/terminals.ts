@@ -5,7 +5,13 @@ import { AnswerText } from "../src/terminal/answer.ts";
 import { exportName } from "../src/terminal/archive.ts";
 import { parseArguments } from "../src/terminal/arguments.ts";
 import { parseLine } from "../src/terminal/commands.ts";
-import { renderHistory, renderSessions, turnTitle } from "../src/terminal/history.ts";
+import {
+  renderHistory,
+  renderOpening,
+  renderSessions,
+  turnQuestion,
+  turnTitle,
+} from "../src/terminal/history.ts";
 import { renderModels } from "../src/terminal/listing.ts";
 import { findPlace } from "../src/terminal/place.ts";
 import { renderProgress } from "../src/terminal/pull.ts";
@@ -30,6 +36,7 @@ const FUNCTIONS: Record<string, (args: Json) => Json> = {
         new Map(Object.entries(installed)),
       ),
     ),
+  render_opening: ({ session_id: id, title, place }) => renderOpening(id, title, place),
   render_progress: ({ model, progress }) =>
     renderProgress(model, { completed: null, total: null, ...progress }),
   render_sessions: ({ sessions, titles, columns, current }) =>
@@ -46,6 +53,7 @@ const FUNCTIONS: Record<string, (args: Json) => Json> = {
       ]),
     ),
   }),
+  turn_question: ({ turn }) => turnQuestion(turn),
   turn_title: ({ turn }) => turnTitle(turn),
 };
 

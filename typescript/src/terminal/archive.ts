@@ -10,7 +10,7 @@ import {
 } from "../core/errors.ts";
 import type { Export } from "../storage/exports.ts";
 import { documentText, readDocument, writeDocument } from "../storage/jsonfile.ts";
-import type { Session } from "../storage/records.ts";
+import type { Session, StoredTurn } from "../storage/records.ts";
 import type { Store } from "../storage/store.ts";
 import { renderHistory, renderSessions, turnTitle } from "./history.ts";
 import type { Keyboard } from "./keyboard.ts";
@@ -54,12 +54,16 @@ export class Archive {
     }
   }
 
-  /** Return how the session begins. */
-  async title(session: Session): Promise<string> {
-    const ids = [this.userId, session.session_id] as const;
-    let [first] = await this.store.history(...ids, 1, { before: 2 });
+  /** Return the newest `limit` turns of a session; null is all. */
+  turns(sessionId: string, limit: number | null): Promise<StoredTurn[]> {
+    return this.store.history(this.userId, sessionId, limit);
+  }
+
+  /** Return how a session begins; `""` is an empty one. */
+  async title(sessionId: string): Promise<string> {
+    let [first] = await this.store.history(this.userId, sessionId, 1, { before: 2 });
     // Only where its first turn was undone or cleared must all of it be read.
-    if (!first) [first] = await this.store.history(...ids, null);
+    if (!first) [first] = await this.turns(sessionId, null);
     return first ? turnTitle(first) : "";
   }
 
@@ -71,14 +75,14 @@ export class Archive {
       return;
     }
     const titles: string[] = [];
-    for (const session of sessions) titles.push(await this.title(session));
+    for (const session of sessions) titles.push(await this.title(session.session_id));
     this.#screen.write(renderSessions(sessions, titles, this.#screen.columns, current));
   }
 
   /** Print the newest `limit` turns of a session; null is all. */
   async showSession(sessionId: string | null, limit: number | null): Promise<void> {
     const session = await this.find(sessionId);
-    const turns = session ? await this.store.history(this.userId, session.session_id, limit) : [];
+    const turns = session ? await this.turns(session.session_id, limit) : [];
     if (turns.length > 0) this.#screen.write(renderHistory(turns));
     else this.#screen.remark(HINTS.nothingStored);
   }

@@ -5,6 +5,9 @@ import { canonicalJson } from "../core/values.ts";
 import type { Session, StoredTurn } from "../storage/records.ts";
 import { clip, oneLine, pad, visible, width } from "./width.ts";
 
+/** The place of a store that ends with the program. */
+export const NOWHERE = "none";
+
 type Row = readonly [string, string, string, string];
 
 /** The columns that a session's id has at most. */
@@ -42,9 +45,20 @@ export function renderSessions(
 
 /** Return what a session that begins with `turn` is called: the user's first words in it. */
 export function turnTitle(turn: StoredTurn): string {
+  return oneLine(turnQuestion(turn) || firstWords(turn));
+}
+
+/** Return what the user said in a turn, or `""`. */
+export function turnQuestion(turn: StoredTurn): string {
   const messages = turn.messages.map((stored) => stored.message);
-  const said = messages.find((message) => message.role === "user") ?? messages[0];
-  return said ? oneLine(said.content) : "";
+  return messages.find((message) => message.role === "user")?.content ?? "";
+}
+
+/** Return the line that says which session is entered; without a title, it begins. */
+export function renderOpening(sessionId: string, title: string, place: string): string {
+  const kept = place === NOWHERE ? "it ends with the program" : `it is kept in ${place}`;
+  const state = title ? `goes on (“${clip(title, ID)}”)` : "begins";
+  return `Session ${clip(oneLine(sessionId), ID)} ${state}; ${kept}.`;
 }
 
 /** Return the turns as they were spoken, with an empty line behind each. */
@@ -74,6 +88,10 @@ function messageLines(message: Message): string[] {
     ...lines,
     ...calls.map((call) => `(calls ${call.name} ${canonicalJson(call.arguments)})`),
   ];
+}
+
+function firstWords(turn: StoredTurn): string {
+  return turn.messages[0]?.message.content ?? "";
 }
 
 function minute(time: string): string {

@@ -1,15 +1,14 @@
 /** Where the store is, and which kind of store that is. */
 
-import { existsSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, statSync } from "node:fs";
 import { homedir } from "node:os";
+import { dirname } from "node:path";
 import { JsonStore } from "../storage/jsonfile.ts";
 import { MemoryStore } from "../storage/memory.ts";
 import { SqliteStore } from "../storage/sqlite.ts";
 import type { Store } from "../storage/store.ts";
+import { NOWHERE } from "./history.ts";
 import { RefusedError } from "./refusal.ts";
-
-/** The place of a store that ends with the program. */
-export const NOWHERE = "none";
 
 export interface PlaceOptions {
   env?: Record<string, string | undefined>;
@@ -48,8 +47,9 @@ export function findPlace(
 /**
  * Open the store: a folder is one of JSON files, all else an SQLite file.
  *
- * `make`: whether there shall be one if there is none; throws `RefusedError` otherwise, and what
- * opening a store throws.
+ * A folder that is made for it is its owner's alone, as the XDG base directories ask for. `make`:
+ * whether there shall be one if there is none; throws `RefusedError` otherwise, and what opening a
+ * store throws.
  */
 export function openPlace(place: string, { make }: { make: boolean }): Store {
   const options = { newId: shortId };
@@ -59,6 +59,11 @@ export function openPlace(place: string, { make }: { make: boolean }): Store {
   }
   const isFolder = statSync(place, { throwIfNoEntry: false })?.isDirectory() ?? false;
   if (/[/\\]$/.test(place) || isFolder) return new JsonStore(place, options);
+  try {
+    mkdirSync(dirname(place), { mode: 0o700, recursive: true });
+  } catch {
+    // The store says what is wrong.
+  }
   return new SqliteStore(place, options);
 }
 

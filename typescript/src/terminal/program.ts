@@ -3,18 +3,21 @@
 import { readFileSync } from "node:fs";
 import { OllamaEngine } from "../chat/engine.ts";
 import { ServerUnreachableError, TandemError } from "../core/errors.ts";
+import { Archive } from "./archive.ts";
 import type { Arguments } from "./arguments.ts";
 import { parseArguments } from "./arguments.ts";
+import { Current } from "./current.ts";
 import { Interrupts, unlessStopped } from "./interrupts.ts";
 import type { Keyboard } from "./keyboard.ts";
 import { PipedLines, TypedLines } from "./keyboard.ts";
 import { renderModels } from "./listing.ts";
+import { findPlace, openPlace } from "./place.ts";
 import { pullModel } from "./pull.ts";
 import { Screen } from "./screen.ts";
 import { Setup } from "./setup.ts";
 import { Talk } from "./talk.ts";
 import { HELP, HINTS } from "./texts.ts";
-import { keepUp, UPKEEP } from "./upkeep.ts";
+import { DEFAULT_USER, keepUp, UPKEEP } from "./upkeep.ts";
 
 /** The exit code of a command that failed. */
 const FAILED = 1;
@@ -71,8 +74,19 @@ function prepare(args: Arguments, screen: Screen): () => Promise<number> {
     return stoppable((signal) => pullModel(engine, screen, { signal }));
   }
   const shown = args.shown ?? keyboard.interactive;
-  const talk = new Talk(setup, engine, { keyboard, screen, interrupts, shown });
-  return () => talk.run();
+  return async () => {
+    const place = findPlace(args.store);
+    const store = openPlace(place, { make: true });
+    try {
+      const archive = new Archive(store, args.user ?? DEFAULT_USER, screen, keyboard);
+      const { session: wish } = args;
+      const current = await Current.open(setup, archive, engine, { place, wish });
+      const talk = new Talk(setup, current, archive, { keyboard, screen, interrupts, shown });
+      return await talk.run();
+    } finally {
+      await store.close();
+    }
+  };
 }
 
 /** Print the model entries; throws the error of a server that does not answer, at the end. */

@@ -5,9 +5,16 @@ import { loadModels } from "../chat/modelfile.ts";
 import type { Models } from "../chat/models.ts";
 import { Chat } from "../chat/session.ts";
 import type { ModelEntry } from "../chat/settings.ts";
+import type { Archive } from "./archive.ts";
 import type { Arguments } from "./arguments.ts";
 
 const DEFAULT_PATH = "local/chat/small";
+
+/** Short, since somebody waits for it who has started the program again after a crash. */
+const LEASE_MILLISECONDS = 5_000;
+
+/** A little longer than a lease, so that a dead program is waited for. */
+const WAIT_MILLISECONDS = 6_000;
 
 /**
  * The model entries, and the wishes that hold for whichever of them is used.
@@ -42,8 +49,14 @@ export class Setup {
     return { ...entry, host: this.#host ?? entry.host, think: this.think ?? entry.think };
   }
 
-  /** Return a new chat with the engine's model. */
-  start(engine: Engine): Chat {
-    return new Chat(engine, { systemPrompt: this.#system, maxTurns: this.#turns ?? undefined });
+  /** Return a chat in a session of the archive; null makes a new one. */
+  open(engine: Engine, archive: Archive, sessionId: string | null): Promise<Chat> {
+    return Chat.open(archive.store, archive.userId, sessionId, {
+      model: engine,
+      waitMilliseconds: WAIT_MILLISECONDS,
+      leaseMilliseconds: LEASE_MILLISECONDS,
+      systemPrompt: this.#system,
+      maxTurns: this.#turns ?? undefined,
+    });
   }
 }

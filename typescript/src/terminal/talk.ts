@@ -1,13 +1,13 @@
 /** A conversation in the terminal: lines come in, answers and remarks go out. */
 
-import type { Engine } from "../chat/engine.ts";
 import { OllamaEngine } from "../chat/engine.ts";
 import type { Reply } from "../chat/exchange.ts";
-import type { Chat } from "../chat/session.ts";
 import type { ModelEntry } from "../chat/settings.ts";
-import { ModelNotFoundError, TandemError } from "../core/errors.ts";
+import { ModelNotFoundError, SessionBusyError, TandemError } from "../core/errors.ts";
 import { AnswerText } from "./answer.ts";
+import type { Archive } from "./archive.ts";
 import { parseLine } from "./commands.ts";
+import type { Current } from "./current.ts";
 import type { Interrupts } from "./interrupts.ts";
 import { unlessStopped } from "./interrupts.ts";
 import type { Keyboard } from "./keyboard.ts";
@@ -16,7 +16,7 @@ import type { Screen } from "./screen.ts";
 import type { Setup } from "./setup.ts";
 import { renderContext } from "./table.ts";
 import { BANNER, CHAT_HELP, HINTS } from "./texts.ts";
-import { clip, oneLine } from "./width.ts";
+import { clip, oneLine, visible } from "./width.ts";
 
 /** The columns that a question has when a remark names it. */
 const QUOTED = 60;
@@ -29,25 +29,24 @@ export interface TalkOptions {
 }
 
 /**
- * A conversation with the engine's model, which `run` holds to its end.
+ * A conversation in the current session, which `run` holds to its end.
  *
  * `shown`: whether the model's thinking is printed.
  */
 export class Talk {
   readonly #setup: Setup;
-  #engine: Engine;
-  #chat: Chat;
+  readonly #current: Current;
+  readonly #archive: Archive;
   readonly #keyboard: Keyboard;
   readonly #screen: Screen;
   readonly #interrupts: Interrupts;
   readonly #shown: boolean;
-  #failed: string | null = null;
   #status = 0;
 
-  constructor(setup: Setup, engine: Engine, options: TalkOptions) {
+  constructor(setup: Setup, current: Current, archive: Archive, options: TalkOptions) {
     this.#setup = setup;
-    this.#engine = engine;
-    this.#chat = setup.start(engine);
+    this.#current = current;
+    this.#archive = archive;
     this.#keyboard = options.keyboard;
     this.#screen = options.screen;
     this.#interrupts = options.interrupts;
@@ -61,7 +60,11 @@ export class Talk {
    */
   async run(): Promise<number> {
     if (this.#keyboard.interactive) {
-      this.#screen.write(`Tandem Memory: ${describe(this.#engine.entry)}\n${BANNER}\n\n`);
+      const [model, session] = [
+        describe(this.#current.engine.entry),
+        visible(this.#current.opening),
+      ];
+      this.#screen.write(`Tandem Memory: ${model}\n${session}\n${BANNER}\n\n`);
       await this.#checkModel();
     }
     for (;;) {
@@ -76,21 +79,26 @@ export class Talk {
       } else if (entry.text === "bye") {
         break;
       } else if (entry.kind === "command") {
-        await this.#obey(entry.text, entry.argument);
+        try {
+          await this.#obey(entry.text, entry.argument);
+        } catch (error) {
+          this.#status = 1;
+          this.#screen.error(tell(expected(error)));
+        }
       }
     }
     return this.#keyboard.interactive ? 0 : this.#status;
   }
 
   async #ask(question: string): Promise<void> {
-    this.#failed = question;
+    this.#current.failed = question;
     const answer = new AnswerText({ styled: this.#screen.styled, shown: this.#shown });
     const onThinking = (thinking: string) => this.#screen.write(answer.add({ thinking }));
     let reply: Reply | null = null;
     let problem: TandemError | null = null;
     try {
       await this.#interrupts.run(async (signal) => {
-        const stream = this.#chat.stream(question, { onThinking, signal });
+        const stream = this.#current.chat.stream(question, { onThinking, signal });
         try {
           for await (const content of stream) this.#screen.write(answer.add({ content }));
         } finally {
@@ -102,7 +110,7 @@ export class Talk {
     }
     this.#screen.write(answer.end());
     if (reply) {
-      this.#failed = null;
+      this.#current.failed = null;
       this.#remarkReply(reply);
     } else if (problem instanceof ModelNotFoundError && (await this.#offerPull(problem))) {
       await this.#ask(question);
@@ -125,7 +133,7 @@ export class Talk {
   #remarkFailure(problem: TandemError | null): void {
     this.#status = 1;
     const retry = this.#keyboard.interactive ? ` (${HINTS.retry})` : "";
-    if (problem) this.#screen.error(`${problem.message}${retry}`);
+    if (problem) this.#screen.error(`${tell(problem)}${retry}`);
     else this.#screen.remark(`${HINTS.stoppedEarly}${retry}`);
   }
 
@@ -133,7 +141,7 @@ export class Talk {
   async #checkModel(): Promise<void> {
     try {
       await this.#interrupts.run(async (signal) => {
-        await unlessStopped(this.#engine.show(), signal);
+        await unlessStopped(this.#current.engine.show(), signal);
       });
     } catch (error) {
       const problem = expected(error);
@@ -149,7 +157,7 @@ export class Talk {
     let pulled: boolean;
     try {
       pulled = await this.#interrupts.run((signal) =>
-        pullModel(this.#engine, this.#screen, { signal }),
+        pullModel(this.#current.engine, this.#screen, { signal }),
       );
     } catch (problem) {
       this.#screen.error(expected(problem).message);
@@ -162,21 +170,41 @@ export class Talk {
   async #obey(command: string, argument: string): Promise<void> {
     switch (command) {
       case "clear":
-        await this.#chat.clear();
-        this.#failed = null;
+        await this.#current.chat.clear();
+        this.#current.failed = null;
         this.#screen.remark(HINTS.cleared);
         break;
       case "context": {
-        const explanation = this.#chat.memory.explain();
+        const explanation = this.#current.chat.memory.explain();
         this.#screen.write(`${renderContext(explanation, this.#screen.columns)}\n`);
+        break;
+      }
+      case "export":
+        await this.#current.export(argument || null);
+        break;
+      case "forget":
+        if (await this.#archive.forget(null, { sure: argument ? "" : "/forget yes" })) {
+          await this.#enter(null);
+        }
+        break;
+      case "history": {
+        const limit = argument ? Number(argument) : null;
+        await this.#archive.showSession(this.#current.sessionId, limit);
         break;
       }
       case "model":
         await this.#changeModel(argument);
         break;
+      case "new":
+        if (argument || !(await this.#current.isEmpty())) await this.#enter(argument || null);
+        else this.#screen.remark(HINTS.empty);
+        break;
       case "retry":
-        if (this.#failed === null) this.#screen.remark(HINTS.noFailure);
-        else await this.#ask(this.#failed);
+        if (this.#current.failed === null) this.#screen.remark(HINTS.noFailure);
+        else await this.#ask(this.#current.failed);
+        break;
+      case "sessions":
+        await this.#archive.listSessions(this.#current.sessionId);
         break;
       case "think":
         this.#changeThinking(argument);
@@ -189,46 +217,43 @@ export class Talk {
     }
   }
 
+  async #enter(sessionId: string | null): Promise<void> {
+    await this.#current.enter(sessionId);
+    this.#screen.remark(this.#current.opening);
+  }
+
   async #changeModel(path: string): Promise<void> {
-    if (path) {
-      try {
-        const engine = new OllamaEngine(this.#setup.find(path));
-        const chat = this.#setup.start(engine);
-        chat.memory.restore(this.#chat.memory.snapshot());
-        this.#engine = engine;
-        this.#chat = chat;
-      } catch (error) {
-        this.#status = 1;
-        this.#screen.error(expected(error).message);
-        return;
-      }
-    }
-    this.#screen.remark(describe(this.#engine.entry));
+    if (path) await this.#current.use(new OllamaEngine(this.#setup.find(path)));
+    this.#screen.remark(describe(this.#current.engine.entry));
     if (path && this.#keyboard.interactive) await this.#checkModel();
   }
 
   #changeThinking(wish: string): void {
     if (wish) {
       this.#setup.think = wish === "on";
-      this.#engine = new OllamaEngine(this.#setup.find(this.#engine.entry.path));
-      this.#chat.engine = this.#engine;
+      this.#current.engine = new OllamaEngine(this.#setup.find(this.#current.engine.entry.path));
     }
-    const { think } = this.#engine.entry;
+    const { think } = this.#current.engine.entry;
     const hint = think === null ? HINTS.thinkUnset : think ? HINTS.thinkOn : HINTS.thinkOff;
     this.#screen.remark(hint);
   }
 
   /** Forget the last question: the one that failed, or else the last turn. */
   async #undo(): Promise<void> {
-    let question = this.#failed;
-    this.#failed = null;
+    let question = this.#current.failed;
+    this.#current.failed = null;
     if (question === null) {
-      const [first] = await this.#chat.undo();
+      const [first] = await this.#current.chat.undo();
       question = first?.content ?? null;
     }
     if (question === null) this.#screen.remark(HINTS.nothingToUndo);
     else this.#screen.remark(`Forgotten: ${clip(oneLine(question), QUOTED)}`);
   }
+}
+
+/** Return what an error says; where another has the session, what to do in a terminal. */
+function tell(problem: TandemError): string {
+  return problem instanceof SessionBusyError ? HINTS.busy : problem.message;
 }
 
 /** Return a model's path, name and server; a path that is the name is not said twice. */

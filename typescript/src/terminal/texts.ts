@@ -153,6 +153,9 @@ export const HINTS = {
   busy: "another program is in the middle of an answer in this session; /retry when it has ended, or begin a session of your own with /new",
   empty: "This session is still empty.",
   kept: "Nothing was removed.",
+  lastFailed: "The last question has no answer; /retry asks it again.",
+  lastPending:
+    "The last question has no answer yet; /retry asks it again, unless another program is answering it.",
   leave: "To leave, type /bye or press Ctrl-D.",
   noFailure: "There is nothing to ask again: no question has failed.",
   nothingToUndo: "There is nothing to undo.",
@@ -163,7 +166,6 @@ export const HINTS = {
   retry: "the question is kept; /retry asks it again",
   stopped: "Stopped; what came is kept.",
   stoppedEarly: "Stopped before an answer came",
-  unanswered: "The last question has no answer; /retry asks it again.",
   thinkOff: "The model answers without thinking.",
   thinkOn: "The model thinks before it answers.",
   thinkUnset: "The model decides for itself whether it thinks.",

@@ -51,11 +51,15 @@ class Archive:
         except SessionNotFoundError as error:
             raise RefusedError(self._missing(session_id)) from error
 
-    def title(self, session: Session) -> str:
-        """Return how the session begins."""
-        ids = self.user_id, session["session_id"]
+    def turns(self, session_id: str, limit: int | None) -> list[StoredTurn]:
+        """Return the newest `limit` turns of a session; None is all."""
+        return self.store.history(self.user_id, session_id, limit)
+
+    def title(self, session_id: str) -> str:
+        """Return how a session begins; `""` is an empty one."""
+        turns = self.store.history(self.user_id, session_id, 1, before=2)
         # Only where its first turn was undone or cleared must all of it be read.
-        turns = self.store.history(*ids, 1, before=2) or self.store.history(*ids, None)
+        turns = turns or self.turns(session_id, None)
         return turn_title(turns[0]) if turns else ""
 
     def list_sessions(self, current: str | None = None) -> None:
@@ -64,15 +68,13 @@ class Archive:
         if not sessions:
             self._screen.remark(HINTS["nothing_stored"])
             return
-        titles = [self.title(session) for session in sessions]
+        titles = [self.title(session["session_id"]) for session in sessions]
         self._screen.write(render_sessions(sessions, titles, self._screen.columns, current))
 
     def show_session(self, session_id: str | None, limit: int | None) -> None:
         """Print the newest `limit` turns of a session; None is all."""
         session = self.find(session_id)
-        turns: list[StoredTurn] = []
-        if session:
-            turns = self.store.history(self.user_id, session["session_id"], limit)
+        turns = self.turns(session["session_id"], limit) if session else []
         if turns:
             self._screen.write(render_history(turns))
         else:

@@ -9,7 +9,17 @@ from ..core.values import canonical_json
 from ..storage.records import Session, StoredTurn
 from .width import clip, one_line, pad, visible, width
 
-__all__ = ["render_history", "render_sessions", "turn_title"]
+__all__ = [
+    "NOWHERE",
+    "render_history",
+    "render_opening",
+    "render_sessions",
+    "turn_question",
+    "turn_title",
+]
+
+NOWHERE = "none"
+"""The place of a store that ends with the program."""
 
 ID = 40
 """The columns that a session's id has at most."""
@@ -40,9 +50,20 @@ def render_sessions(
 
 def turn_title(turn: StoredTurn) -> str:
     """Return what a session that begins with `turn` is called: the user's first words in it."""
+    return one_line(turn_question(turn) or first_words(turn))
+
+
+def turn_question(turn: StoredTurn) -> str:
+    """Return what the user said in a turn, or `""`."""
     messages = [stored["message"] for stored in turn["messages"]]
-    said = [message for message in messages if message["role"] == "user"] or messages
-    return one_line(said[0]["content"]) if said else ""
+    return next((each["content"] for each in messages if each["role"] == "user"), "")
+
+
+def render_opening(session_id: str, title: str, place: str) -> str:
+    """Return the line that says which session is entered; without a title, it begins."""
+    kept = "it ends with the program" if place == NOWHERE else f"it is kept in {place}"
+    state = f"goes on (“{clip(title, ID)}”)" if title else "begins"
+    return f"Session {clip(one_line(session_id), ID)} {state}; {kept}."
 
 
 def render_history(turns: Sequence[StoredTurn]) -> str:
@@ -67,6 +88,10 @@ def message_lines(message: Message) -> list[str]:
     calls = [call["function"] for call in message.get("tool_calls", [])]
     asked = [f"(calls {call['name']} {canonical_json(call['arguments'])})" for call in calls]
     return lines + asked
+
+
+def first_words(turn: StoredTurn) -> str:
+    return turn["messages"][0]["message"]["content"] if turn["messages"] else ""
 
 
 def minute(time: str) -> str:

@@ -6,18 +6,17 @@ import os
 import sys
 import uuid
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from ..storage.jsonfile import JsonStore
 from ..storage.memory import MemoryStore
 from ..storage.sqlite import SqliteStore
 from ..storage.store import Store
+from .history import NOWHERE
 from .refusal import RefusedError
 
-__all__ = ["NOWHERE", "find_place", "open_place"]
-
-NOWHERE = "none"
-"""The place of a store that ends with the program."""
+__all__ = ["find_place", "open_place"]
 
 
 def find_place(
@@ -51,7 +50,8 @@ def find_place(
 def open_place(place: str, *, make: bool) -> Store:
     """Open the store: a folder is one of JSON files, all else an SQLite file.
 
-    `make`: whether there shall be one if there is none; raises `RefusedError` otherwise, and what
+    A folder that is made for it is its owner's alone, as the XDG base directories ask for. `make`:
+    whether there shall be one if there is none; raises `RefusedError` otherwise, and what
     opening a store raises.
     """
     if place == NOWHERE:
@@ -60,6 +60,8 @@ def open_place(place: str, *, make: bool) -> Store:
         raise RefusedError(f"there is no store at {place}; a chat makes one")
     if place.endswith(("/", "\\")) or Path(place).is_dir():
         return JsonStore(place, new_id=short_id)
+    with suppress(OSError):  # the store says what is wrong
+        Path(place).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     return SqliteStore(place, new_id=short_id)
 
 

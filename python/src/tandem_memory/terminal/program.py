@@ -8,16 +8,19 @@ from importlib.metadata import version
 
 from ..chat.engine import AsyncOllamaEngine
 from ..core.errors import ServerUnreachableError, TandemError
+from .archive import Archive
 from .arguments import Arguments, parse_arguments
+from .current import Current
 from .interrupts import Interrupts
 from .keyboard import Keyboard, PipedLines, TypedLines
 from .listing import render_models
+from .place import find_place, open_place
 from .pull import pull_model
 from .screen import Screen
 from .setup import Setup
 from .talk import Talk
 from .texts import HELP, HINTS
-from .upkeep import UPKEEP, keep_up
+from .upkeep import DEFAULT_USER, UPKEEP, keep_up
 
 __all__ = ["run_program"]
 
@@ -71,8 +74,25 @@ def prepare(arguments: Arguments, screen: Screen) -> Callable[[], Awaitable[int]
     if arguments.command == "pull":
         return lambda: stoppable(pull_model(engine, screen))
     shown = keyboard.interactive if arguments.shown is None else arguments.shown
-    talk = Talk(setup, engine, keyboard=keyboard, screen=screen, interrupts=interrupts, shown=shown)
-    return talk.run
+
+    async def talk() -> int:
+        place = find_place(arguments.store)
+        with open_place(place, make=True) as store:
+            archive = Archive(store, arguments.user or DEFAULT_USER, screen, keyboard)
+            wish = arguments.session
+            current = await Current.open(setup, archive, engine, place=place, wish=wish)
+            talk = Talk(
+                setup,
+                current,
+                archive,
+                keyboard=keyboard,
+                screen=screen,
+                interrupts=interrupts,
+                shown=shown,
+            )
+            return await talk.run()
+
+    return talk
 
 
 async def list_models(setup: Setup, screen: Screen) -> None:

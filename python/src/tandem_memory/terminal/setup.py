@@ -8,11 +8,18 @@ from ..chat.asynchronous import AsyncChat
 from ..chat.engine import AsyncEngine
 from ..chat.modelfile import load_models
 from ..chat.settings import ModelEntry
+from .archive import Archive
 from .arguments import Arguments
 
 __all__ = ["Setup"]
 
 DEFAULT_PATH = "local/chat/small"
+
+LEASE_MILLISECONDS = 5_000
+"""Short, since somebody waits for it who has started the program again after a crash."""
+
+WAIT_MILLISECONDS = 6_000
+"""A little longer than a lease, so that a dead program is waited for."""
 
 
 class Setup:
@@ -41,7 +48,17 @@ class Setup:
         host = self._host or entry.host
         return replace(entry, host=host, think=entry.think if self.think is None else self.think)
 
-    def start(self, engine: AsyncEngine) -> AsyncChat:
-        """Return a new chat with the engine's model."""
-        turns = ... if self._turns is None else self._turns
-        return AsyncChat(engine, system_prompt=self._system, max_turns=turns)
+    async def open(
+        self, engine: AsyncEngine, archive: Archive, session_id: str | None
+    ) -> AsyncChat:
+        """Return a chat in a session of the archive; None makes a new one."""
+        return await AsyncChat.open(
+            archive.store,
+            archive.user_id,
+            session_id,
+            model=engine,
+            wait_milliseconds=WAIT_MILLISECONDS,
+            lease_milliseconds=LEASE_MILLISECONDS,
+            system_prompt=self._system,
+            max_turns=... if self._turns is None else self._turns,
+        )

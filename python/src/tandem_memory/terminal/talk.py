@@ -5,9 +5,11 @@ from __future__ import annotations
 from ..chat.engine import AsyncOllamaEngine
 from ..chat.exchange import Reply
 from ..chat.settings import ModelEntry
-from ..core.errors import ModelNotFoundError, TandemError
+from ..core.errors import ModelNotFoundError, SessionBusyError, TandemError
 from .answer import AnswerText
+from .archive import Archive
 from .commands import parse_line
+from .current import Current
 from .interrupts import Interrupts
 from .keyboard import Keyboard
 from .pull import pull_model
@@ -15,7 +17,7 @@ from .screen import Screen
 from .setup import Setup
 from .table import render_context
 from .texts import BANNER, CHAT_HELP, HINTS
-from .width import clip, one_line
+from .width import clip, one_line, visible
 
 __all__ = ["Talk"]
 
@@ -24,7 +26,7 @@ QUOTED = 60
 
 
 class Talk:
-    """A conversation with the engine's model, which `run` holds to its end.
+    """A conversation in the current session, which `run` holds to its end.
 
     `shown`: whether the model's thinking is printed.
     """
@@ -32,7 +34,8 @@ class Talk:
     def __init__(
         self,
         setup: Setup,
-        engine: AsyncOllamaEngine,
+        current: Current,
+        archive: Archive,
         *,
         keyboard: Keyboard,
         screen: Screen,
@@ -40,13 +43,12 @@ class Talk:
         shown: bool,
     ) -> None:
         self._setup = setup
-        self._engine = engine
-        self._chat = setup.start(engine)
+        self._current = current
+        self._archive = archive
         self._keyboard = keyboard
         self._screen = screen
         self._interrupts = interrupts
         self._shown = shown
-        self._failed: str | None = None
         self._status = 0
 
     async def run(self) -> int:
@@ -55,7 +57,8 @@ class Talk:
         In a terminal it is 0; from a pipe it is 1 where a line failed or was stopped.
         """
         if self._keyboard.interactive:
-            self._screen.write(f"Tandem Memory: {describe(self._engine.entry)}\n{BANNER}\n\n")
+            model, session = describe(self._current.engine.entry), visible(self._current.opening)
+            self._screen.write(f"Tandem Memory: {model}\n{session}\n{BANNER}\n\n")
             await self._check_model()
         while (line := await self._keyboard.read()) is not None:
             entry = parse_line(line)
@@ -67,17 +70,21 @@ class Talk:
             elif entry.text == "bye":
                 break
             elif entry.kind == "command":
-                await self._obey(entry.text, entry.argument)
+                try:
+                    await self._obey(entry.text, entry.argument)
+                except TandemError as error:
+                    self._status = 1
+                    self._screen.error(tell(error))
         return 0 if self._keyboard.interactive else self._status
 
     async def _ask(self, question: str) -> None:
-        self._failed = question
+        self._current.failed = question
         answer = AnswerText(styled=self._screen.styled, shown=self._shown)
 
         def think(piece: str) -> None:
             self._screen.write(answer.add(thinking=piece))
 
-        stream = self._chat.stream(question, on_thinking=think)
+        stream = self._current.chat.stream(question, on_thinking=think)
 
         async def show() -> None:
             async with stream:
@@ -91,7 +98,7 @@ class Talk:
             problem = error
         self._screen.write(answer.end())
         if stream.reply:
-            self._failed = None
+            self._current.failed = None
             self._remark_reply(stream.reply)
         elif isinstance(problem, ModelNotFoundError) and await self._offer_pull(problem):
             await self._ask(question)
@@ -112,7 +119,7 @@ class Talk:
         self._status = 1
         retry = f" ({HINTS['retry']})" if self._keyboard.interactive else ""
         if problem:
-            self._screen.error(f"{problem}{retry}")
+            self._screen.error(f"{tell(problem)}{retry}")
         else:
             self._screen.remark(f"{HINTS['stopped_early']}{retry}")
 
@@ -120,7 +127,7 @@ class Talk:
         """Say before the first question what would stop it."""
 
         async def check() -> None:
-            await self._engine.show()
+            await self._current.engine.show()
 
         try:
             await self._interrupts.run(check())
@@ -135,7 +142,7 @@ class Talk:
         if not await self._keyboard.confirm(question, enter=True):
             return False
         try:
-            pulled = await self._interrupts.run(pull_model(self._engine, self._screen))
+            pulled = await self._interrupts.run(pull_model(self._current.engine, self._screen))
         except TandemError as problem:
             self._screen.error(problem)
             return False
@@ -146,19 +153,34 @@ class Talk:
     async def _obey(self, command: str, argument: str) -> None:
         match command:
             case "clear":
-                await self._chat.clear()
-                self._failed = None
+                await self._current.chat.clear()
+                self._current.failed = None
                 self._screen.remark(HINTS["cleared"])
             case "context":
-                explanation = self._chat.memory.explain()
+                explanation = self._current.chat.memory.explain()
                 self._screen.write(render_context(explanation, self._screen.columns) + "\n")
+            case "export":
+                self._current.export(argument or None)
+            case "forget":
+                if await self._archive.forget(None, sure="" if argument else "/forget yes"):
+                    await self._enter(None)
+            case "history":
+                limit = int(argument) if argument else None
+                self._archive.show_session(self._current.session_id, limit)
             case "model":
                 await self._change_model(argument)
+            case "new":
+                if argument or not self._current.is_empty():
+                    await self._enter(argument or None)
+                else:
+                    self._screen.remark(HINTS["empty"])
             case "retry":
-                if self._failed is None:
+                if self._current.failed is None:
                     self._screen.remark(HINTS["no_failure"])
                 else:
-                    await self._ask(self._failed)
+                    await self._ask(self._current.failed)
+            case "sessions":
+                self._archive.list_sessions(self._current.session_id)
             case "think":
                 self._change_thinking(argument)
             case "undo":
@@ -166,40 +188,41 @@ class Talk:
             case _:
                 self._screen.write(CHAT_HELP + "\n")
 
+    async def _enter(self, session_id: str | None) -> None:
+        await self._current.enter(session_id)
+        self._screen.remark(self._current.opening)
+
     async def _change_model(self, path: str) -> None:
         if path:
-            try:
-                engine = AsyncOllamaEngine(self._setup.find(path))
-                chat = self._setup.start(engine)
-                chat.memory.restore(self._chat.memory.snapshot())
-            except TandemError as error:
-                self._status = 1
-                self._screen.error(error)
-                return
-            self._engine, self._chat = engine, chat
-        self._screen.remark(describe(self._engine.entry))
+            await self._current.use(AsyncOllamaEngine(self._setup.find(path)))
+        self._screen.remark(describe(self._current.engine.entry))
         if path and self._keyboard.interactive:
             await self._check_model()
 
     def _change_thinking(self, wish: str) -> None:
         if wish:
             self._setup.think = wish == "on"
-            self._engine = AsyncOllamaEngine(self._setup.find(self._engine.entry.path))
-            self._chat.engine = self._engine
-        think = self._engine.entry.think
+            path = self._current.engine.entry.path
+            self._current.engine = AsyncOllamaEngine(self._setup.find(path))
+        think = self._current.engine.entry.think
         name = "think_unset" if think is None else "think_on" if think else "think_off"
         self._screen.remark(HINTS[name])
 
     async def _undo(self) -> None:
         """Forget the last question: the one that failed, or else the last turn."""
-        question, self._failed = self._failed, None
+        question, self._current.failed = self._current.failed, None
         if question is None:
-            messages = await self._chat.undo()
+            messages = await self._current.chat.undo()
             question = messages[0]["content"] if messages else None
         if question is None:
             self._screen.remark(HINTS["nothing_to_undo"])
         else:
             self._screen.remark(f"Forgotten: {clip(one_line(question), QUOTED)}")
+
+
+def tell(problem: TandemError) -> str:
+    """Return what an error says; where another has the session, what to do in a terminal."""
+    return HINTS["busy"] if isinstance(problem, SessionBusyError) else str(problem)
 
 
 def describe(entry: ModelEntry) -> str:

@@ -167,6 +167,9 @@ HINTS = {
     "ended, or begin a session of your own with /new",
     "empty": "This session is still empty.",
     "kept": "Nothing was removed.",
+    "last_failed": "The last question has no answer; /retry asks it again.",
+    "last_pending": "The last question has no answer yet; /retry asks it again, unless another "
+    "program is answering it.",
     "leave": "To leave, type /bye or press Ctrl-D.",
     "no_failure": "There is nothing to ask again: no question has failed.",
     "nothing_to_undo": "There is nothing to undo.",
@@ -177,7 +180,6 @@ HINTS = {
     "retry": "the question is kept; /retry asks it again",
     "stopped": "Stopped; what came is kept.",
     "stopped_early": "Stopped before an answer came",
-    "unanswered": "The last question has no answer; /retry asks it again.",
     "think_off": "The model answers without thinking.",
     "think_on": "The model thinks before it answers.",
     "think_unset": "The model decides for itself whether it thinks.",
