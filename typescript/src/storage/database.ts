@@ -18,6 +18,7 @@ import {
   StoreUnavailableError,
   TandemError,
 } from "../core/errors.ts";
+import { BUSY_MILLISECONDS, whenWritable } from "./locks.ts";
 import { migrate } from "./migrations.ts";
 
 /** The values of one row, in the order of the statement's columns. */
@@ -25,9 +26,6 @@ export type Row = SQLOutputValue[];
 
 /** What the file's header says that it is, to `file` and to us: `TnMm`. */
 export const APPLICATION_ID = 0x546e4d6d;
-
-/** How long a writer waits for another one's transaction; theirs are short. */
-export const BUSY_MILLISECONDS = 10_000;
 
 const PURGE_MILLISECONDS = 1_000;
 
@@ -41,7 +39,7 @@ const DAMAGED = [11, 26]; // SQLITE_CORRUPT, SQLITE_NOTADB
 const FULL = [13, 778, 1034, 4874];
 const NO_ROOM = ["ENOSPC", "EFBIG", "EDQUOT"];
 
-/** An open file. Nothing in a call waits for another, so no transaction comes between its steps. */
+/** An open file. A transaction waits for nothing once it has begun, so none comes between. */
 export class Database {
   readonly #path: string;
   readonly #connection: DatabaseSync;
@@ -56,19 +54,26 @@ export class Database {
   }
 
   /** Run `body` as one transaction; if it throws, nothing of it happened. */
-  transact<Result>(kind: "DEFERRED" | "IMMEDIATE", body: () => Result): Result {
-    return nameErrors(this.#path, () => {
-      this.#connection.exec(`BEGIN ${kind}`);
+  async transact<Result>(kind: "DEFERRED" | "IMMEDIATE", body: () => Result): Promise<Result> {
+    const connection = this.#connection;
+    function run(): Result {
       try {
         const result = body();
-        this.#connection.exec("COMMIT");
+        connection.exec("COMMIT");
         return result;
       } catch (error) {
         // Where the disk was full, SQLite has rolled back by itself.
-        if (this.#connection.isTransaction) this.#connection.exec("ROLLBACK");
+        if (connection.isTransaction) connection.exec("ROLLBACK");
         throw error;
       }
-    });
+    }
+    try {
+      if (kind === "IMMEDIATE") return await whenWritable(connection, run);
+      connection.exec("BEGIN");
+      return run();
+    } catch (error) {
+      throw nameError(this.#path, error);
+    }
   }
 
   /** Run a statement and return its rows. */
@@ -191,20 +196,25 @@ export function nameErrors<Result>(path: string, body: () => Result): Result {
   try {
     return body();
   } catch (error) {
-    if (error instanceof TandemError || !(error instanceof Error)) throw error;
-    const code = errorCode(error);
-    if (code !== null && DAMAGED.includes(code & 0xff)) {
-      throw new StoreDamagedError(path, error.message);
-    }
-    if (error instanceof SyntaxError) {
-      throw new StoreDamagedError(path, `a row holds no JSON: ${error.message}`);
-    }
-    if (code !== null ? FULL.includes(code) : NO_ROOM.includes(String(systemCode(error)))) {
-      throw new StoreFullError(path);
-    }
-    if (code === null && systemCode(error) === null) throw error;
-    throw new StoreUnavailableError(path, error.message);
+    throw nameError(path, error);
   }
+}
+
+/** Return the error of ours that stands for one that was thrown, or that one itself. */
+export function nameError(path: string, error: unknown): unknown {
+  if (error instanceof TandemError || !(error instanceof Error)) return error;
+  const code = errorCode(error);
+  if (code !== null && DAMAGED.includes(code & 0xff)) {
+    return new StoreDamagedError(path, error.message);
+  }
+  if (error instanceof SyntaxError) {
+    return new StoreDamagedError(path, `a row holds no JSON: ${error.message}`);
+  }
+  if (code !== null ? FULL.includes(code) : NO_ROOM.includes(String(systemCode(error)))) {
+    return new StoreFullError(path);
+  }
+  if (code === null && systemCode(error) === null) return error;
+  return new StoreUnavailableError(path, error.message);
 }
 
 /** SQLite's result code of an error that came from it. */

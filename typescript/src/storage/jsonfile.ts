@@ -18,9 +18,10 @@ import { DatabaseSync } from "node:sqlite";
 import { InvalidDocumentError, StoreDamagedError } from "../core/errors.ts";
 import type { JsonObject, JsonValue } from "../core/values.ts";
 import { canonicalJson, isObject } from "../core/values.ts";
-import { BUSY_MILLISECONDS, nameErrors } from "./database.ts";
+import { nameError, nameErrors } from "./database.ts";
 import { readSheet, writeSheet } from "./documents.ts";
 import { readExport, readFields, readName, readWhole, writeExport } from "./exports.ts";
+import { tryToBegin, whenWritable } from "./locks.ts";
 import type { StoreOptions } from "./records.ts";
 import { idHash } from "./rows.ts";
 import type { Lease } from "./rules.ts";
@@ -92,17 +93,20 @@ class JsonDesk implements Desk {
     this.#lock = nameErrors(this.#folder, () => {
       mkdirSync(this.#folder, { recursive: true });
       const lock = new DatabaseSync(join(this.#folder, "lock.sqlite3"));
-      lock.exec(`PRAGMA busy_timeout = ${BUSY_MILLISECONDS}`);
+      // Where somebody else is at work, the next one to open the folder will do.
+      if (tryToBegin(lock)) {
+        this.#sweep();
+        lock.exec("ROLLBACK");
+      }
       return lock;
     });
-    this.#locked(() => this.#sweep());
   }
 
-  read<Result>(userId: string, body: (user: UserSheets) => Result): Result {
+  read<Result>(userId: string, body: (user: UserSheets) => Result): Promise<Result> {
     return this.#locked(() => body(this.#load(userId)));
   }
 
-  write<Result>(userId: string, body: (user: UserSheets) => Result): Result {
+  write<Result>(userId: string, body: (user: UserSheets) => Result): Promise<Result> {
     return this.#locked(() => {
       const user = this.#load(userId);
       const result = body(user);
@@ -115,15 +119,18 @@ class JsonDesk implements Desk {
     if (this.#lock.isOpen) this.#lock.close();
   }
 
-  #locked<Result>(body: () => Result): Result {
-    return nameErrors(this.#folder, () => {
-      this.#lock.exec("BEGIN IMMEDIATE");
-      try {
-        return body();
-      } finally {
-        this.#lock.exec("ROLLBACK");
-      }
-    });
+  async #locked<Result>(body: () => Result): Promise<Result> {
+    try {
+      return await whenWritable(this.#lock, () => {
+        try {
+          return body();
+        } finally {
+          this.#lock.exec("ROLLBACK");
+        }
+      });
+    } catch (error) {
+      throw nameError(this.#folder, error);
+    }
   }
 
   #load(userId: string): UserSheets {

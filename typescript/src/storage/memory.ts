@@ -16,19 +16,22 @@ export class MemoryStore extends Store {
 class MemoryDesk implements Desk {
   readonly #users = new Map<string, UserSheets>();
 
-  read<Result>(userId: string, body: (user: UserSheets) => Result): Result {
-    return body(this.#users.get(userId) ?? { revision: 0, sheets: new Map() });
+  async read<Result>(userId: string, body: (user: UserSheets) => Result): Promise<Result> {
+    return body(this.#user(userId));
   }
 
-  write<Result>(userId: string, body: (user: UserSheets) => Result): Result {
-    return this.read(userId, (user) => {
-      const result = body(user);
-      if (user.revision > 0) this.#users.set(userId, user);
-      else this.#users.delete(userId);
-      return result;
-    });
+  async write<Result>(userId: string, body: (user: UserSheets) => Result): Promise<Result> {
+    const user = this.#user(userId);
+    const result = body(user);
+    if (user.revision > 0) this.#users.set(userId, user);
+    else this.#users.delete(userId);
+    return result;
   }
 
   /** Nothing is held open; what was stored goes with the store itself. */
   close(): void {}
+
+  #user(userId: string): UserSheets {
+    return this.#users.get(userId) ?? { revision: 0, sheets: new Map() };
+  }
 }

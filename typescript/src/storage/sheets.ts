@@ -25,18 +25,18 @@ export interface UserSheets {
 /**
  * Where a user's sheets are laid to be worked on, one user and one worker at a time.
  *
- * No `body` waits for anything, so nothing comes between its steps.
+ * `body` waits for nothing, so nothing comes between its steps.
  */
 export interface Desk {
   /** Lay out the user's sheets, or none where there is no such user. */
-  read<Result>(userId: string, body: (user: UserSheets) => Result): Result;
+  read<Result>(userId: string, body: (user: UserSheets) => Result): Promise<Result>;
 
   /**
    * Lay them out, and keep them as `body` leaves them, unless it throws.
    *
    * A user whose revision is 0 after that is dropped.
    */
-  write<Result>(userId: string, body: (user: UserSheets) => Result): Result;
+  write<Result>(userId: string, body: (user: UserSheets) => Result): Promise<Result>;
 
   /** Give back what the desk holds open. */
   close(): void;

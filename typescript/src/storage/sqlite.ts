@@ -120,7 +120,7 @@ class SqliteShelf implements Shelf {
   }
 
   async remove(userId: string, sessionId: string, check: (state: State) => void): Promise<Removed> {
-    const removed = this.#database.transact("IMMEDIATE", () => {
+    const removed = await this.#database.transact("IMMEDIATE", () => {
       const { sessionNo, state } = this.#state(userId, sessionId);
       check(state);
       return this.#remove([sessionNo]);
@@ -129,7 +129,7 @@ class SqliteShelf implements Shelf {
   }
 
   async forget(userId: string): Promise<Removed> {
-    const removed = this.#database.transact("IMMEDIATE", () => {
+    const removed = await this.#database.transact("IMMEDIATE", () => {
       const { userNo } = this.#user(userId);
       const rows = this.#database.rows(`${SESSION} WHERE user_no = ?`, [userNo]);
       const counted = this.#remove(rows.map((row) => Number(row[0])));

@@ -24,18 +24,16 @@ from ..core.errors import (
     StoreFullError,
     StoreUnavailableError,
 )
+from .locks import BUSY_MILLISECONDS, begin_writing
 from .migrations import migrate
 
-__all__ = ["APPLICATION_ID", "BUSY_MILLISECONDS", "Database", "Row", "naming_errors"]
+__all__ = ["APPLICATION_ID", "Database", "Row", "naming_errors"]
 
 Row = tuple[Any, ...]
 """The values of one row, in the order of the statement's columns."""
 
 APPLICATION_ID = 0x546E4D6D
 """What the file's header says that it is, to `file` and to us: `TnMm`."""
-
-BUSY_MILLISECONDS = 10_000
-"""How long a writer waits for another one's transaction; theirs are short."""
 
 PURGE_MILLISECONDS = 1_000
 
@@ -64,7 +62,10 @@ class Database:
     def transaction(self, kind: Literal["DEFERRED", "IMMEDIATE"]) -> Generator[None]:
         """Run the block as one transaction; if it raises, nothing of it happened."""
         with self._lock, naming_errors(self._path):
-            self._connection.execute(f"BEGIN {kind}")
+            if kind == "IMMEDIATE":
+                begin_writing(self._connection)
+            else:
+                self._connection.execute("BEGIN")
             try:
                 yield
                 self._connection.execute("COMMIT")

@@ -15,9 +15,10 @@ from typing import Any, cast
 
 from ..core.errors import InvalidDocumentError, StoreDamagedError
 from ..core.values import JsonObject, JsonValue, canonical_json
-from .database import BUSY_MILLISECONDS, naming_errors
+from .database import naming_errors
 from .documents import read_sheet, write_sheet
 from .exports import read_export, read_fields, read_name, read_whole, write_export
+from .locks import begin_writing, try_to_begin
 from .records import system_clock
 from .rows import id_hash
 from .rules import Lease
@@ -93,9 +94,10 @@ class JsonDesk:
             self._folder.mkdir(parents=True, exist_ok=True)
             lock = self._folder / "lock.sqlite3"
             self._lock = sqlite3.connect(lock, isolation_level=None, check_same_thread=False)
-            self._lock.execute(f"PRAGMA busy_timeout = {BUSY_MILLISECONDS}")
-        with self._locked():
-            self._sweep()
+            # Where somebody else is at work, the next one to open the folder will do.
+            if try_to_begin(self._lock):
+                self._sweep()
+                self._lock.execute("ROLLBACK")
 
     @contextmanager
     def reading(self, user_id: str) -> Generator[UserSheets]:
@@ -116,7 +118,7 @@ class JsonDesk:
     @contextmanager
     def _locked(self) -> Generator[None]:
         with self._threads, naming_errors(self._folder):
-            self._lock.execute("BEGIN IMMEDIATE")
+            begin_writing(self._lock)
             try:
                 yield
             finally:
