@@ -61,44 +61,53 @@ class ChatSubject:
     def call(self, name: str, args: Json) -> Json:
         if name == "last_request":
             return self._engine.requests[-1]
-        came = outcome(lambda: self._call(name, args))
-        other = outcome(lambda: asyncio.run(self._call_async(name, args)))
-        assert shown(came) == shown(other), f"the async chat differs: {shown(other)}"
-        if isinstance(came, TandemError):
-            raise came
-        return came
+        return in_both(
+            lambda: call_chat(self._chat, name, args),
+            lambda: asyncio.run(call_async_chat(self._async_chat, name, args)),
+        )
 
     def state(self) -> Json:
         snapshot, other = self._chat.memory.snapshot(), self._async_chat.memory.snapshot()
         assert snapshot == other, f"the async chat differs: {other}"
         return {"system_prompt": snapshot["system_prompt"], "messages": snapshot["messages"]}
 
-    def _call(self, name: str, args: Json) -> Json:
-        if name == "ask":
-            return shown(self._chat.ask(**args))
-        if name != "stream":
-            return perform(self._chat, name, args)
-        seen = Seen()
-        with self._chat.stream(args["content"], on_thinking=seen.think) as stream:
-            while len(seen.pieces) != args.get("stop_after"):
-                if (piece := next(stream, None)) is None:
-                    break
-                seen.pieces.append(piece)
-        return seen.with_reply(stream.reply)
 
-    async def _call_async(self, name: str, args: Json) -> Json:
-        if name == "ask":
-            return shown(await self._async_chat.ask(**args))
-        if name != "stream":
-            returned = perform(self._async_chat, name, args)
-            return await returned if inspect.isawaitable(returned) else returned
-        seen = Seen()
-        async with self._async_chat.stream(args["content"], on_thinking=seen.think) as stream:
-            while len(seen.pieces) != args.get("stop_after"):
-                if (piece := await anext(stream, None)) is None:
-                    break
-                seen.pieces.append(piece)
-        return seen.with_reply(stream.reply)
+def in_both(call: Callable[[], Json], call_async: Callable[[], Json]) -> Json:
+    """Return or raise what comes of a call on the chat; the async one must come to the same."""
+    came, other = outcome(call), outcome(call_async)
+    assert shown(came) == shown(other), f"the async chat differs: {shown(other)}"
+    if isinstance(came, TandemError):
+        raise came
+    return came
+
+
+def call_chat(chat: Chat, name: str, args: Json) -> Json:
+    if name == "ask":
+        return shown(chat.ask(**args))
+    if name != "stream":
+        return perform(chat, name, args)
+    seen = Seen()
+    with chat.stream(args["content"], on_thinking=seen.think) as stream:
+        while len(seen.pieces) != args.get("stop_after"):
+            if (piece := next(stream, None)) is None:
+                break
+            seen.pieces.append(piece)
+    return seen.with_reply(stream.reply)
+
+
+async def call_async_chat(chat: AsyncChat, name: str, args: Json) -> Json:
+    if name == "ask":
+        return shown(await chat.ask(**args))
+    if name != "stream":
+        returned = perform(chat, name, args)
+        return await returned if inspect.isawaitable(returned) else returned
+    seen = Seen()
+    async with chat.stream(args["content"], on_thinking=seen.think) as stream:
+        while len(seen.pieces) != args.get("stop_after"):
+            if (piece := await anext(stream, None)) is None:
+                break
+            seen.pieces.append(piece)
+    return seen.with_reply(stream.reply)
 
 
 def perform(chat: Json, name: str, args: Json) -> Json:

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import stores
 from chats import ChatSubject, ModelsSubject
 from encoding import Json, decode, encode, expand, spoil, write
+from storedchats import StoredChatSubject
 from tandem_memory.core import messages, summary, thinking, tokens, values
 from tandem_memory.core.errors import TandemError
 from tandem_memory.core.manager import MemoryManager
@@ -181,6 +182,11 @@ def chat_subject(options: Json) -> ChatSubject:
     return ChatSubject(options, counter)
 
 
+def stored_chat_subject(options: Json) -> StoredChatSubject:
+    counter = COUNTERS[options.pop("count_tokens", "ones")]
+    return StoredChatSubject(options, counter)
+
+
 SUBJECTS: dict[str, Callable[[Json], CanBeCalled]] = {
     "chat": chat_subject,
     "cli": lambda _: TerminalSubject(),
@@ -188,6 +194,7 @@ SUBJECTS: dict[str, Callable[[Json], CanBeCalled]] = {
     "manager": manager_subject,
     "models": ModelsSubject,
     "splitter": splitter_subject,
+    "stored_chat": stored_chat_subject,
     "store": lambda options: stores.StoreSubject(options),
 }
 

@@ -39,9 +39,10 @@ OPENERS: dict[str, Callable[[Path, Json], Store]] = {
 
 def variants(given: Json) -> list[Json]:
     """Return what a case is to be run on: a store of each kind, or what it says."""
-    if "store" not in given or "kind" in given["store"]:
+    (name, options), *_ = given.items()
+    if name not in ("store", "stored_chat") or "kind" in options:
         return [given]
-    return [{"store": {**given["store"], "kind": kind}} for kind in KINDS]
+    return [{name: {**options, "kind": kind}} for kind in KINDS]
 
 
 class StoreSubject:

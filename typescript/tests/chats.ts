@@ -15,6 +15,7 @@ import { TandemError } from "../src/core/errors.ts";
 import type { Message } from "../src/core/messages.ts";
 import type { CountTokens } from "../src/core/turns.ts";
 import { isObject } from "../src/core/values.ts";
+import { camelKeys } from "./encoding.ts";
 import type { Json, Subject } from "./fixtures.ts";
 
 /** A model file's content, read anew for each call, so that a faulty one is thrown by it. */
@@ -31,46 +32,41 @@ export function modelsSubject(document: Json): Subject {
 
 /** A chat with the options that the case gives, and the replies of its engine. */
 export function chatSubject(
-  { entry = {}, replies, system_prompt, max_turns, trim_to, max_tokens, tools }: Json,
+  { entry = {}, replies, ...options }: Json,
   countTokens: CountTokens,
 ): Subject {
   const engine = scriptedEngine(makeEntry("scripted", { model: "scripted", ...entry }), replies);
-  const chat = new Chat(engine, {
-    systemPrompt: system_prompt,
-    maxTurns: max_turns,
-    trimTo: trim_to,
-    maxTokens: max_tokens,
-    countTokens,
-    tools,
-  });
+  const chat = new Chat(engine, { ...camelKeys(options), countTokens });
   return {
     async call(name, args) {
-      const { content, stop_after, tool_name, tool_call_id, value, ...options } = args;
-      switch (name) {
-        case "last_request":
-          return engine.requests.at(-1);
-        case "ask":
-          return shown(await chat.ask(content, options));
-        case "stream":
-          return readStream(chat, content, stop_after);
-        case "add_tool_message":
-          return chat.addToolMessage(content, { toolName: tool_name, toolCallId: tool_call_id });
-        case "clear":
-          return chat.clear();
-        case "undo":
-          return chat.undo();
-        case "set_system_prompt":
-          chat.systemPrompt = value;
-          return null;
-        default:
-          throw new Error(`no call ${name}`);
-      }
+      return name === "last_request" ? engine.requests.at(-1) : callChat(chat, name, args);
     },
     state() {
       const { system_prompt, messages } = chat.memory.snapshot();
       return { system_prompt, messages };
     },
   };
+}
+
+export async function callChat(chat: Chat, name: string, args: Json): Promise<Json> {
+  const { content, stop_after, tool_name, tool_call_id, value, ...options } = args;
+  switch (name) {
+    case "ask":
+      return shown(await chat.ask(content, options));
+    case "stream":
+      return readStream(chat, content, stop_after);
+    case "add_tool_message":
+      return chat.addToolMessage(content, { toolName: tool_name, toolCallId: tool_call_id });
+    case "clear":
+      return chat.clear();
+    case "undo":
+      return chat.undo();
+    case "set_system_prompt":
+      chat.systemPrompt = value;
+      return null;
+    default:
+      throw new Error(`no call ${name}`);
+  }
 }
 
 async function readStream(chat: Chat, content: string, stopAfter?: number): Promise<Json> {
@@ -89,10 +85,10 @@ async function readStream(chat: Chat, content: string, stopAfter?: number): Prom
   return { pieces, thinking, reply: shown(stream.reply) };
 }
 
-type ScriptedEngine = Engine & { requests: Json[] };
+export type ScriptedEngine = Engine & { requests: Json[] };
 
 /** Answers with the script's replies, one a question, as their lines come off the wire. */
-function scriptedEngine(entry: ModelEntry, script: Json[]): ScriptedEngine {
+export function scriptedEngine(entry: ModelEntry, script: Json[]): ScriptedEngine {
   const requests: Json[] = [];
   const replies = script.values();
 

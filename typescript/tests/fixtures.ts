@@ -20,6 +20,7 @@ import { window } from "../src/core/window.ts";
 import { chatSubject, modelsSubject } from "./chats.ts";
 import type { Json } from "./encoding.ts";
 import { camelCase, camelKeys, decode, encode, expand, spoil, write } from "./encoding.ts";
+import { StoredChatSubject } from "./storedchats.ts";
 import { StoreSubject, variants } from "./stores.ts";
 import { terminalSubject } from "./terminals.ts";
 
@@ -199,6 +200,8 @@ const SUBJECTS: Record<string, (options: Json) => Subject> = {
   manager: managerSubject,
   models: modelsSubject,
   splitter: splitterSubject,
+  stored_chat: ({ count_tokens = "ones", ...options }) =>
+    new StoredChatSubject(options, COUNTERS[count_tokens] as CountTokens),
   store: (options) => new StoreSubject(options),
 };
 

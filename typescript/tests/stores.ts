@@ -22,7 +22,7 @@ import { camelCase, camelKeys, expand, spoil } from "./encoding.ts";
 import type { Subject } from "./fixtures.ts";
 
 const SHM = "/dev/shm"; // a disk of memory, where a sync costs nothing
-const ROOT = mkdtempSync(join(existsSync(SHM) ? SHM : tmpdir(), "tandem-"));
+export const ROOT = mkdtempSync(join(existsSync(SHM) ? SHM : tmpdir(), "tandem-"));
 process.on("exit", () => rmSync(ROOT, { recursive: true, force: true }));
 
 const KINDS = ["memory", "json", "sqlite"];
@@ -56,8 +56,9 @@ const BY_POSITION: Record<string, string[]> = {
 
 /** Return what a case is to be run on: a store of each kind, or what it says. */
 export function variants(given: Json): Json[] {
-  if (!("store" in given) || "kind" in given.store) return [given];
-  return KINDS.map((kind) => ({ store: { ...given.store, kind } }));
+  const [[name = "", options] = []] = Object.entries<Json>(given);
+  if (!["store", "stored_chat"].includes(name) || "kind" in options) return [given];
+  return KINDS.map((kind) => ({ [name]: { ...options, kind } }));
 }
 
 /** A store of one kind, in a folder, with the clock and the ids that the case gives it. */
@@ -120,7 +121,7 @@ export class StoreSubject implements Subject {
   }
 }
 
-function callStore(store: Json, name: string, args: Json): Json {
+export function callStore(store: Json, name: string, args: Json): Json {
   const positions = BY_POSITION[name] ?? [];
   const options = Object.entries(args).filter(([key]) => !positions.includes(key));
   const given = positions.map((key) => args[key]);
@@ -141,7 +142,7 @@ const SPECIAL: Record<string, (store: Store, folder: string, args: Json) => Prom
 };
 
 /** Return sessions, turns and messages as cases and states write them. */
-function brief(value: Json): Json {
+export function brief(value: Json): Json {
   if (Array.isArray(value)) return value.map(brief);
   if (!isObject(value)) return value;
   const fields: Json = value;

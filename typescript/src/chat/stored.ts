@@ -144,9 +144,10 @@ export class StoredJournal extends Journal {
   override async undo(): Promise<Message[]> {
     const memory = this.copy();
     const undone = memory.undo();
-    const places = this.#places.slice(0, this.#places.length - undone.length);
+    const end = this.#places.length - undone.length;
+    const [places, gone] = [this.#places.slice(0, end), this.#places.slice(end)];
     // A turn in the window may be several in the store: one that went on after a failed one.
-    while (undone.length > 0 && lastStored(this.#session) > lastPlace(places)) {
+    while (gone.includes(lastStored(this.#session))) {
       await this.#write((holder) => this.#store.undo(...this.#ids, { holder }));
     }
     this.#places = places;

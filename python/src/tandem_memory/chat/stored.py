@@ -150,9 +150,10 @@ class StoredJournal(Journal):
         """Take the window's last turn back in the store too, and what failed after it."""
         memory = self.copy()
         undone = memory.undo()
-        places = self._places[: len(self._places) - len(undone)]
+        end = len(self._places) - len(undone)
+        places, gone = self._places[:end], self._places[end:]
         # A turn in the window may be several in the store: one that went on after a failed one.
-        while undone and last_stored(self._session) > last_place(places):
+        while last_stored(self._session) in gone:
             self._write(lambda holder: self._store.undo(*self._ids, holder=holder))
         self._places, self.memory = places, memory
         return undone
