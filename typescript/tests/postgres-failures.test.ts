@@ -8,7 +8,7 @@ import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
-import { beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 import { StoreUnavailableError } from "../src/core/errors.ts";
 import type { Store } from "../src/storage/index.ts";
 import { PostgresStore } from "../src/storage/postgres.ts";
@@ -21,6 +21,8 @@ import {
   waitFor,
   withRival,
 } from "./databases.ts";
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 const TURN = [
   { role: "user", content: "hello" },
@@ -116,7 +118,7 @@ test("a server that crashes and restarts loses nothing stored", async () => {
     await waitFor(() => isReachable(store));
   }
   expect(await contents(store)).toEqual(Array(4).fill(["hello", "hi"]).flat());
-}, 30_000);
+});
 
 async function isReachable(store: Store): Promise<boolean> {
   try {
@@ -156,7 +158,7 @@ test("a writer killed at any moment leaves whole turns", async () => {
   expect(session.last_turn).toBeGreaterThanOrEqual(stored + 1);
   expect(session.last_turn).toBeLessThanOrEqual(stored + 1 + 8);
   await expectWhole(store, session.last_turn);
-}, 60_000);
+});
 
 /** Expect so many turns of a question and its answer, numbered without a gap. */
 async function expectWhole(store: Store, count: number): Promise<void> {

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Pool } from "pg";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import {
   SessionBusyError,
   StoreDamagedError,
@@ -49,6 +49,8 @@ const COUNTS = [
   "SELECT count(*) FROM tandem_memory.turns",
   "SELECT count(*) FROM tandem_memory.messages",
 ];
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 const TURN = [
   { role: "user", content: "hello" },
