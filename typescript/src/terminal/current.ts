@@ -9,7 +9,7 @@ import type { Setup } from "./setup.ts";
 import { HINTS } from "./texts.ts";
 
 /** What asks for a session to begin, in the place of a session's id. */
-export const NEW = "new";
+const NEW = "new";
 
 export interface CurrentOptions {
   place: string;

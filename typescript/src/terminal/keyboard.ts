@@ -121,7 +121,7 @@ export class PipedLines implements Keyboard {
   }
 
   /** Answer no: nobody is there to ask. */
-  async confirm(_question: string, _options: { enter: boolean }): Promise<boolean> {
+  async confirm(_question: string, { enter: _enter }: { enter: boolean }): Promise<boolean> {
     return false;
   }
 }

@@ -11,7 +11,7 @@ from .history import render_opening, turn_question
 from .setup import Setup
 from .texts import HINTS
 
-__all__ = ["NEW", "Current"]
+__all__ = ["Current"]
 
 NEW = "new"
 """What asks for a session to begin, in the place of a session's id."""
