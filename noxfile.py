@@ -181,6 +181,7 @@ def parity(session: nox.Session) -> None:
     _check(session, "interplay.py")
     _check(session, "writers.py", "--seconds", "3")
     _check(session, "talkers.py")
+    _check(session, "terminal.py")
     _check(
         session, "reconcile.py", *sorted(REPORTS.glob("python-*.json")), REPORTS / "typescript.json"
     )
@@ -268,15 +269,17 @@ def chat(session: nox.Session) -> None:
         program = [NODE, TYPESCRIPT / "src" / "cli.ts"]
     with contextlib.ExitStack() as stack:
         if known.model:  # the program has, pulls or misses it
-            url, model = stack.enter_context(serve.ollama(session.log)), known.model
+            url, model = stack.enter_context(serve.ollama(session.log)), ["--model", known.model]
         else:
             served = stack.enter_context(_model(session, None))
             session.log(str(served))
-            url, model = served.url, served.model
+            url, model = served.url, ["--model", served.model]
+            if served.engine == serve.EMBEDDED:
+                model = ["--models", CHECKS / "standin.toml", "--model", "local/chat/standin"]
         # nox ends its child at the first Ctrl-C; here the child decides what that stops.
         before = signal.signal(signal.SIGINT, leave_to_child)
         try:
-            arguments = ["chat", "--model", model, *rest]
+            arguments = ["chat", *model, *rest]
             session.run(*program, *arguments, env={"OLLAMA_HOST": url}, external=True)
         finally:
             signal.signal(signal.SIGINT, before)

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 DEFAULT_MODEL = "qwen3:0.6b"
+EMBEDDED = "the embedded engine"
 OLLAMA = shutil.which("ollama")
 LOG = Path(__file__).resolve().parents[2] / ".nox" / "server.log"
 
@@ -78,12 +79,12 @@ def serving(
                 return
             why += ", and no other chat model is installed"
         stack.close()
-        say(f"{why}; using the embedded engine")
+        say(f"{why}; using {EMBEDDED}, whose model is very small")
         url = stack.enter_context(embedded_server(embedded()))
         models = _models(url)
         if wanted is not None and wanted not in models:
             raise CannotServeError(f"{wanted} needs Ollama, and there is {why}")
-        yield Served("the embedded engine", url, wanted or models[0], why)
+        yield Served(EMBEDDED, url, wanted or models[0], why)
 
 
 @contextlib.contextmanager

