@@ -80,7 +80,7 @@ export function copyJson<Value>(value: Value): Value {
   if (typeof value !== "object" || value === null) return value;
   // Most fields are texts, which need no copy: spreading first makes this many times as fast. A key
   // such as `__proto__` is an own property of the copy by then, so that setting it is harmless.
-  const copy: Record<string, unknown> = { ...value };
+  const copy = { ...value } as Record<string, unknown>;
   for (const key of Object.keys(copy)) {
     if (typeof copy[key] === "object") copy[key] = copyJson(copy[key]);
   }
