@@ -105,10 +105,12 @@ export class Connections {
     body: (transaction: Transaction) => Promise<Result>,
   ): Promise<Result> {
     // One message to the server. All of it ends with the transaction, so the connection goes back
-    // to its pool as it was. The hash is hexadecimal and needs no quoting.
+    // to its pool as it was. The hash is hexadecimal and needs no quoting. Without bitmap scans the
+    // newest turns are found from the end of their index, whatever the server's statistics say of a
+    // table that has just grown.
     const begin = `BEGIN ISOLATION LEVEL ${mode};
 SET LOCAL ROLE tandem_memory_app; SET LOCAL search_path = tandem_memory;
-SET LOCAL statement_timeout = ${this.#timeout};
+SET LOCAL enable_bitmapscan = off; SET LOCAL statement_timeout = ${this.#timeout};
 SET LOCAL idle_in_transaction_session_timeout = ${this.#timeout};
 SET LOCAL tandem_memory.id_hash = '${idHash(userId)}'`;
     for (let attempt = 1; ; attempt += 1) {

@@ -15,8 +15,6 @@ import type { Ranges, Removed, Session, StoredMessage, StoredTurn } from "./reco
 import {
   INSERT_SESSION,
   idHash,
-  MESSAGE,
-  MESSAGES_OF_TURNS,
   messageValues,
   NEWEST_TURNS,
   readLease,
@@ -54,6 +52,9 @@ const INSERT_MESSAGES = `INSERT INTO messages (user_no, session_no, seq, created
 SELECT ?, ?, seq, created_at, message, removed
 FROM unnest(?::bigint[], ?::text[], ?::text[], ?::integer[])
 AS m (seq, created_at, message, removed)`;
+
+const MESSAGES = `SELECT seq, created_at, message, removed FROM messages
+WHERE session_no = ? AND seq BETWEEN ? AND ? ORDER BY seq`;
 
 const COUNT = `SELECT (SELECT count(*) FROM turns WHERE session_no = ANY (?)),
 (SELECT count(*) FROM messages WHERE session_no = ANY (?))`;
@@ -124,10 +125,9 @@ export class UserRows {
 
   /** Return a session's messages within these ranges, removed ones too. */
   async messages(sessionNo: number | null, ranges: Ranges): Promise<StoredMessage[]> {
-    const sql = `${MESSAGE} WHERE session_no = ? AND seq BETWEEN ? AND ? ORDER BY seq`;
     const found: StoredMessage[] = [];
     for (const [first, last] of ranges) {
-      const rows = await this.#transaction.run(sql, [sessionNo, first, last]);
+      const rows = await this.#transaction.run(MESSAGES, [sessionNo, first, last]);
       found.push(...rows.map(readStoredMessage));
     }
     return found;
@@ -139,29 +139,25 @@ export class UserRows {
     limit: number | null,
     before: number | null,
   ): Promise<StoredTurn[]> {
-    const ends = [before ?? ALL, limit];
-    const rows = (await this.#transaction.run(NEWEST_TURNS, [sessionNo, ...ends])).reverse();
-    const turns = new Map(rows.map((row) => [row[0], readStoredTurn(row)]));
-    if (rows.length > 0) {
-      const sql = `${MESSAGES_OF_TURNS} AND t.removed = 0 AND m.removed = 0 ORDER BY m.seq`;
-      const values = [sessionNo, rows[0]?.[0], rows.at(-1)?.[0]];
-      for (const [turn, ...row] of await this.#transaction.run(sql, values)) {
-        turns.get(turn ?? null)?.messages.push(readStoredMessage(row));
-      }
-    }
-    return [...turns.values()];
+    const values = [sessionNo, before ?? ALL, limit];
+    const rows = (await this.#transaction.run(NEWEST_TURNS, values)).reverse();
+    const messages = await this.#messagesOf(sessionNo, rows);
+    return rows.map((row, i) => ({
+      ...readStoredTurn(row),
+      messages: (messages[i] ?? []).filter((each) => each[3] === 0).map(readStoredMessage),
+    }));
   }
 
   /** Return a session with all its rows. */
   async document(sessionNo: number, session: Session): Promise<SessionDocument> {
-    const ofTurns = `${TURN} WHERE session_no = ? ORDER BY turn`;
-    const rows = await this.#transaction.run(ofTurns, [sessionNo]);
-    const turns = new Map(rows.map((row) => [row[0], readTurnDocument(row)]));
-    const sql = `${MESSAGES_OF_TURNS} ORDER BY m.seq`;
-    for (const [turn, ...row] of await this.#transaction.run(sql, [sessionNo, 0, ALL])) {
-      turns.get(turn ?? null)?.messages.push(readMessageDocument(row));
-    }
-    return writeSheet({ session, turns: [...turns.values()], lease: null });
+    const sql = `${TURN} WHERE session_no = ? ORDER BY turn`;
+    const rows = await this.#transaction.run(sql, [sessionNo]);
+    const messages = await this.#messagesOf(sessionNo, rows);
+    const turns = rows.map((row, i) => ({
+      ...readTurnDocument(row),
+      messages: (messages[i] ?? []).map(readMessageDocument),
+    }));
+    return writeSheet({ session, turns, lease: null });
   }
 
   /** Write a change on the session, which is made where it has no number. */
@@ -227,9 +223,30 @@ export class UserRows {
   }
 
   async #turnAt(sessionNo: number, seq: number): Promise<TurnRow | null> {
+    // Nothing is before the first message, and the whole index would be passed to see that.
+    if (seq === 0) return null;
     const sql = `${TURN} WHERE session_no = ? AND first_seq <= ? ORDER BY turn DESC LIMIT 1`;
     const [row] = await this.#transaction.run(sql, [sessionNo, seq]);
     return row ? readTurn(row) : null;
+  }
+
+  /**
+   * Return the rows of messages of each of these turns, which are in their order.
+   *
+   * A join over ranges would do, but PostgreSQL may compare every message with every turn.
+   */
+  async #messagesOf(sessionNo: number, turns: readonly Row[]): Promise<Row[][]> {
+    const found: Row[][] = turns.map(() => []);
+    const firsts = turns.map((row) => Number(row[3]));
+    const lasts = turns.map((row) => Number(row[4]));
+    let place = 0;
+    const ends = [firsts[0] ?? 0, lasts.at(-1) ?? 0];
+    for (const row of await this.#transaction.run(MESSAGES, [sessionNo, ...ends])) {
+      const seq = Number(row[0]);
+      while (seq > (lasts[place] ?? seq)) place += 1;
+      if (seq >= (firsts[place] ?? seq)) found[place]?.push(row);
+    }
+    return found;
   }
 
   async #insertSession(session: Session): Promise<number> {

@@ -83,10 +83,12 @@ class Connections:
 
     def _transact(self, mode: str, user_id: str, body: Callable[[Transaction], Result]) -> Result:
         # One message to the server. All of it ends with the transaction, so the connection goes
-        # back to its pool as it was. The hash is hexadecimal and needs no quoting.
+        # back to its pool as it was. The hash is hexadecimal and needs no quoting. Without bitmap
+        # scans the newest turns are found from the end of their index, whatever the server's
+        # statistics say of a table that has just grown.
         begin = f"""SET TRANSACTION ISOLATION LEVEL {mode};
 SET LOCAL ROLE tandem_memory_app; SET LOCAL search_path = tandem_memory;
-SET LOCAL statement_timeout = {self._timeout};
+SET LOCAL enable_bitmapscan = off; SET LOCAL statement_timeout = {self._timeout};
 SET LOCAL idle_in_transaction_session_timeout = {self._timeout};
 SET LOCAL tandem_memory.id_hash = '{id_hash(user_id)}'"""
         attempt = 1

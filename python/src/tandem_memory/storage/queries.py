@@ -17,8 +17,6 @@ from .documents import SessionDocument, Sheet, read_sheet, turn_row, write_sheet
 from .records import Ranges, Removed, Session, StoredMessage, StoredTurn
 from .rows import (
     INSERT_SESSION,
-    MESSAGE,
-    MESSAGES_OF_TURNS,
     NEWEST_TURNS,
     SESSION,
     TURN,
@@ -60,6 +58,9 @@ INSERT_MESSAGES = """INSERT INTO messages (user_no, session_no, seq, created_at,
 SELECT ?, ?, seq, created_at, message, removed
 FROM unnest(?::bigint[], ?::text[], ?::text[], ?::integer[])
 AS m (seq, created_at, message, removed)"""
+
+MESSAGES = """SELECT seq, created_at, message, removed FROM messages
+WHERE session_no = ? AND seq BETWEEN ? AND ? ORDER BY seq"""
 
 COUNT = """SELECT (SELECT count(*) FROM turns WHERE session_no = ANY (?)),
 (SELECT count(*) FROM messages WHERE session_no = ANY (?))"""
@@ -123,33 +124,28 @@ class UserRows:
 
     def messages(self, session_no: int | None, ranges: Ranges) -> list[StoredMessage]:
         """Return a session's messages within these ranges, removed ones too."""
-        sql = f"{MESSAGE} WHERE session_no = ? AND seq BETWEEN ? AND ? ORDER BY seq"
         return [
             read_stored_message(row)
             for first, last in ranges
-            for row in self._transaction.run(sql, (session_no, first, last))
+            for row in self._transaction.run(MESSAGES, (session_no, first, last))
         ]
 
     def turns(self, session_no: int, limit: int | None, before: int | None) -> list[StoredTurn]:
         """Return the newest turns that were not removed, numbered below `before`."""
-        newest = self._transaction.run(
-            NEWEST_TURNS, (session_no, ALL if before is None else before, limit)
-        )
-        turns = {row[0]: read_stored_turn(row) for row in reversed(newest)}
-        if turns:
-            sql = f"{MESSAGES_OF_TURNS} AND t.removed = 0 AND m.removed = 0 ORDER BY m.seq"
-            for row in self._transaction.run(sql, (session_no, min(turns), max(turns))):
-                turns[row[0]]["messages"].append(read_stored_message(row[1:]))
-        return list(turns.values())
+        values = (session_no, ALL if before is None else before, limit)
+        rows = self._transaction.run(NEWEST_TURNS, values)[::-1]
+        turns = [read_stored_turn(row) for row in rows]
+        for turn, messages in zip(turns, self._messages_of(session_no, rows), strict=True):
+            turn["messages"] = [read_stored_message(each) for each in messages if not each[3]]
+        return turns
 
     def document(self, session_no: int, session: Session) -> SessionDocument:
         """Return a session with all its rows."""
         rows = self._transaction.run(f"{TURN} WHERE session_no = ? ORDER BY turn", (session_no,))
-        turns = {row[0]: read_turn_document(row) for row in rows}
-        sql = f"{MESSAGES_OF_TURNS} ORDER BY m.seq"
-        for row in self._transaction.run(sql, (session_no, 0, ALL)):
-            turns[row[0]]["messages"].append(read_message_document(row[1:]))
-        return write_sheet(Sheet(session, list(turns.values())))
+        turns = [read_turn_document(row) for row in rows]
+        for turn, messages in zip(turns, self._messages_of(session_no, rows), strict=True):
+            turn["messages"] = [read_message_document(each) for each in messages]
+        return write_sheet(Sheet(session, turns))
 
     def write(self, session_no: int | None, change: Change) -> None:
         """Write a change on the session, which is made where it has no number."""
@@ -206,8 +202,24 @@ class UserRows:
 
     def _turn_at(self, session_no: int, seq: int) -> TurnRow | None:
         sql = f"{TURN} WHERE session_no = ? AND first_seq <= ? ORDER BY turn DESC LIMIT 1"
-        rows = self._transaction.run(sql, (session_no, seq))
+        # Nothing is before the first message, and the whole index would be passed to see that.
+        rows = self._transaction.run(sql, (session_no, seq)) if seq else []
         return read_turn(rows[0]) if rows else None
+
+    def _messages_of(self, session_no: int, turns: Sequence[Row]) -> list[list[Row]]:
+        """Return the rows of messages of each of these turns, which are in their order.
+
+        A join over ranges would do, but PostgreSQL may compare every message with every turn.
+        """
+        found: list[list[Row]] = [[] for _ in turns]
+        place = 0
+        ends = (turns[0][3], turns[-1][4]) if turns else (0, 0)
+        for row in self._transaction.run(MESSAGES, (session_no, *ends)):
+            while row[0] > turns[place][4]:
+                place += 1
+            if row[0] >= turns[place][3]:
+                found[place].append(row)
+        return found
 
     def _insert_session(self, session: Session) -> int:
         ids = self._user_no, id_hash(session["session_id"]), canonical_json(session["session_id"])
