@@ -68,12 +68,12 @@ def stops_an_answer_alone(terminal: Terminal, server: FakeOllama) -> None:
 
 def never_dies_of_ctrl_c(terminal: Terminal, server: FakeOllama) -> None:
     terminal.prompt()
-    terminal.type(CTRL_C)
-    terminal.see("To leave, type /bye or press Ctrl-D.")
-    terminal.type(CTRL_C * 20)
+    # One at a time: between two prompts the terminal itself takes a Ctrl-C, and drops what else was
+    # typed along with it.
     for _ in range(20):
+        terminal.type(CTRL_C)
         terminal.see("To leave, type /bye or press Ctrl-D.")
-    terminal.prompt()
+        terminal.prompt()
     terminal.type(f"thrown away{CTRL_C}")
     terminal.prompt()
     # As a program in between (a shell, nox) may send it, at any time.
