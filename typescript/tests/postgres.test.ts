@@ -27,12 +27,15 @@ beforeAll(async () => {
 });
 afterAll(() => fixturesPool.end());
 
-// All cases use one database, emptied for the one of a folder.
-const EMPTIED = new Map<string, Promise<unknown>>();
+// All cases use one database, emptied for the one of a folder once it is connected to.
+const emptied = new Set<string>();
 OPENERS.set("postgres", (folder, options) => {
-  const emptied = EMPTIED.get(folder) ?? fixturesPool.query("DELETE FROM tandem_memory.users");
-  EMPTIED.set(folder, emptied);
-  return new PostgresStore(() => emptied.then(() => fixturesPool.connect()), options);
+  const connect = async () => {
+    if (!emptied.has(folder)) await fixturesPool.query("DELETE FROM tandem_memory.users");
+    emptied.add(folder);
+    return fixturesPool.connect();
+  };
+  return new PostgresStore(connect, options);
 });
 
 const STORE_CASES = loadCases().filter(({ given }) => "store" in given);
