@@ -14,15 +14,17 @@ wait until it has ended, and takes over what they have made of the session.
 
 from __future__ import annotations
 
+import atexit
 import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from types import EllipsisType, TracebackType
 from typing import Self
+from weakref import WeakSet
 
-from ..core.errors import NoAnswerError
+from ..core.errors import NoAnswerError, TandemError
 from ..core.messages import Message
 from ..core.tokens import estimate_tokens
 from ..core.turns import CountTokens
@@ -198,6 +200,7 @@ class ChatStream:
         self.reply: Reply | None = None
         self._pieces = answer(self)
         self._lock = lock
+        STREAMS.add(self)
 
     def __iter__(self) -> Self:
         return self
@@ -229,3 +232,17 @@ class ChatStream:
     def close(self) -> None:
         """Stop: interrupt the answer, unless it has ended."""
         self._pieces.close()
+
+
+STREAMS: WeakSet[ChatStream] = WeakSet()
+
+
+@atexit.register
+def close_streams() -> None:
+    """Interrupt what a program that ends has left open, while the store can still be written.
+
+    Later, as the interpreter is taken apart, SQLite is no longer there to be called.
+    """
+    for stream in list(STREAMS):
+        with suppress(TandemError):
+            stream.close()
