@@ -68,14 +68,22 @@ def run_case(case: Json) -> None:
     """Run one case, or raise `CaseFailedError` with what was expected and what came."""
     for given in stores.variants(case["given"]):
         subject = make_subject(given)
-        for number, step in enumerate(case["steps"], 1):
-            came = perform(subject, step)
-            expected = {key: step[key] for key in ("returns", "throws", "state") if key in step}
-            if write(expected) != write(came):
-                raise CaseFailedError(
-                    f"{case['id']}, step {number} ({step['call']}), {given}: "
-                    f"expected\n{write(expected)}\ncame\n{write(came)}"
-                )
+        try:
+            run_steps(case, given, subject)
+        finally:
+            if isinstance(subject, StoredChatSubject):
+                subject.close()
+
+
+def run_steps(case: Json, given: Json, subject: CanBeCalled) -> None:
+    for number, step in enumerate(case["steps"], 1):
+        came = perform(subject, step)
+        expected = {key: step[key] for key in ("returns", "throws", "state") if key in step}
+        if write(expected) != write(came):
+            raise CaseFailedError(
+                f"{case['id']}, step {number} ({step['call']}), {given}: "
+                f"expected\n{write(expected)}\ncame\n{write(came)}"
+            )
 
 
 def make_subject(given: Json) -> CanBeCalled:

@@ -88,6 +88,10 @@ class StoredChatSubject:
         assert told[0] == told[1], f"the async chat differs: {told[1]}"
         return told[0]
 
+    def close(self) -> None:
+        for each in self._stores:
+            each.store.close()
+
     def _open(self, changed: Json) -> None:
         for each in self._stores:
             each.open()
