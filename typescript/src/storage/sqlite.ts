@@ -29,7 +29,7 @@ import {
   turnValues,
   UPDATE_SESSION,
 } from "./rows.ts";
-import type { Change, Rule, State } from "./rules.ts";
+import type { Change, Rule, State, TurnRow } from "./rules.ts";
 import { noSession } from "./rules.ts";
 import type { Shelf } from "./shelf.ts";
 import { Store } from "./store.ts";
@@ -185,21 +185,24 @@ class SqliteShelf implements Shelf {
     const sessionNo = Number(row[0]);
     const session = readSession(row, userId);
     const end = session.window.at(-1)?.[1] ?? 0;
-    const newest = `${TURN} WHERE session_no = ? AND first_seq <= ? ORDER BY turn DESC LIMIT 1`;
-    const [last = null, windowLast = null] = [session.last_seq, end].map((seq) => {
-      const [turn] = this.#database.rows(newest, [sessionNo, seq]);
-      return turn ? readTurn(turn) : null;
-    });
     const state = {
       userId,
       sessionId,
       revision: revision + 1,
       session,
       lease: readLease(row),
-      last,
-      windowLast,
+      last: this.#turnAt(sessionNo, session.last_seq),
+      windowLast: this.#turnAt(sessionNo, end),
     };
     return { sessionNo, state };
+  }
+
+  #turnAt(sessionNo: number, seq: number): TurnRow | null {
+    // Nothing is before the first message, and the whole index would be passed to see that.
+    if (seq === 0) return null;
+    const sql = `${TURN} WHERE session_no = ? AND first_seq <= ? ORDER BY turn DESC LIMIT 1`;
+    const [row] = this.#database.rows(sql, [sessionNo, seq]);
+    return row ? readTurn(row) : null;
   }
 
   #find(userId: string, sessionId: string): number {

@@ -32,7 +32,7 @@ from .rows import (
     session_values,
     turn_values,
 )
-from .rules import Change, Rule, State, no_session
+from .rules import Change, Rule, State, TurnRow, no_session
 from .store import Store
 
 __all__ = ["SqliteStore"]
@@ -165,21 +165,22 @@ class SqliteShelf:
         session_no: int = rows[0][0]
         session = read_session(rows[0], user_id)
         end = session["window"][-1][1] if session["window"] else 0
-        newest = f"{TURN} WHERE session_no = ? AND first_seq <= ? ORDER BY turn DESC LIMIT 1"
-        last, window_last = (
-            [read_turn(row) for row in self._database.rows(newest, (session_no, seq))]
-            for seq in (session["last_seq"], end)
-        )
         state = State(
             user_id,
             session_id,
             revision + 1,
             session,
             read_lease(rows[0]),
-            last[0] if last else None,
-            window_last[0] if window_last else None,
+            self._turn_at(session_no, session["last_seq"]),
+            self._turn_at(session_no, end),
         )
         return session_no, state
+
+    def _turn_at(self, session_no: int, seq: int) -> TurnRow | None:
+        sql = f"{TURN} WHERE session_no = ? AND first_seq <= ? ORDER BY turn DESC LIMIT 1"
+        # Nothing is before the first message, and the whole index would be passed to see that.
+        rows = self._database.rows(sql, (session_no, seq)) if seq else []
+        return read_turn(rows[0]) if rows else None
 
     def _find(self, user_id: str, session_id: str) -> int:
         sql = """SELECT s.session_no FROM users u JOIN sessions s ON s.user_no = u.user_no
