@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import os
 import platform
 import signal
@@ -53,7 +54,7 @@ if __name__ == "__main__":
 import nox  # absent until run_nox has fetched it
 
 REPORTS = TOP / ".nox" / "reports"
-TABLES = ["window", "cache", "token_estimate"]
+TABLES = ["window", "storage", "cache", "token_estimate"]
 PYTHONS = sorted({"3.11", "3.12", "3.13", "3.14", RUNNING}, key=lambda text: int(text[2:]))
 
 nox.needs_version = ">=2025.5.1"
@@ -96,8 +97,7 @@ def _pytest(session: nox.Session, python: Path, name: str, *arguments: str, **en
 
 def _vitest(session: nox.Session, name: str, *arguments: str, **env: str) -> None:
     junit = ["--reporter=junit", f"--outputFile.junit={REPORTS / 'junit' / name}.xml"]
-    everything = ["run", "--reporter=default", *junit, *arguments]
-    _node(session, "vitest/vitest.mjs", *everything, **env)
+    _node(session, "vitest/vitest.mjs", "run", "--reporter=default", *junit, *arguments, **env)
 
 
 def _fresh_report(name: str) -> Path:
@@ -164,8 +164,7 @@ def postgres(session: nox.Session) -> None:
             env = {"TANDEM_POSTGRES_URL": url}
             _pytest(session, interpreter, "postgres-python", "-m", "postgres", PATH=path, **env)
             # One file after the other: one of them crashes the server.
-            one_by_one = "--no-file-parallelism"
-            _vitest(session, "postgres-typescript", "postgres", one_by_one, **env)
+            _vitest(session, "postgres-typescript", "postgres", "--no-file-parallelism", **env)
     except NoPostgresError as error:
         if "CI" in os.environ:
             session.error(str(error))
@@ -177,14 +176,11 @@ def parity(session: nox.Session) -> None:
     """Both languages agree: names, stores, fixtures run, random operations (`-- --sequences N`)."""
     install(session, TOOLS, "package", "test")
     known, _ = OPTIONS.parse_known_args(session.posargs)
-    _check(session, "symbols.py")
-    _check(session, "interplay.py")
+    for script in ("symbols.py", "interplay.py", "talkers.py", "terminal.py"):
+        _check(session, script)
     _check(session, "writers.py", "--seconds", "3")
-    _check(session, "talkers.py")
-    _check(session, "terminal.py")
-    _check(
-        session, "reconcile.py", *sorted(REPORTS.glob("python-*.json")), REPORTS / "typescript.json"
-    )
+    reports = [*sorted(REPORTS.glob("python-*.json")), REPORTS / "typescript.json"]
+    _check(session, "reconcile.py", *reports)
     _check(session, "differential.py", "--sequences", known.sequences)
 
 
@@ -218,10 +214,7 @@ def writers(session: nox.Session) -> None:
 @contextlib.contextmanager
 def _model(session: nox.Session, wanted: str | None) -> Generator[serve.Served]:
     """Serve a model for the block: the one asked for, else the default or what can stand in."""
-
-    def embedded() -> Path:
-        return install(session, TOOLS, "embedded", "weights")
-
+    embedded = functools.partial(install, session, TOOLS, "embedded", "weights")
     try:
         with serve.serving(wanted, embedded=embedded, say=session.log) as served:
             yield served
