@@ -154,7 +154,7 @@ def measure(folder: Path, longest: int, turns: int) -> tuple[Columns, Columns]:
     """Return what opening a session takes, and what an append to it does."""
     readers: list[tuple[int, Disk]] = []
     writers: list[tuple[int, Disk]] = []
-    for length in sorted({min(length, longest) for length in LENGTHS}):
+    for length in sorted({min(length, longest // 2 * 2) for length in LENGTHS}):
         path = folder / str(length)
         floor, tandem, leased = Floor(path), Tandem(path), Tandem(path, leased=True)
         agents, langgraph = Agents(path, limit=WINDOW), LangGraph(path)
