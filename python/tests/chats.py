@@ -17,6 +17,7 @@ from tandem_memory import (
     AsyncChat,
     Chat,
     Delta,
+    MemoryManager,
     Message,
     ModelEntry,
     Reply,
@@ -69,7 +70,14 @@ class ChatSubject:
     def state(self) -> Json:
         snapshot, other = self._chat.memory.snapshot(), self._async_chat.memory.snapshot()
         assert snapshot == other, f"the async chat differs: {other}"
-        return {"system_prompt": snapshot["system_prompt"], "messages": snapshot["messages"]}
+        return told(self._chat.memory)
+
+
+def told(memory: MemoryManager) -> Json:
+    """Return what a fixture says of a chat's memory: the summary only where there is one."""
+    state: Json = dict(memory.snapshot())
+    del state["version"]
+    return state
 
 
 def in_both(call: Callable[[], Json], call_async: Callable[[], Json]) -> Json:
@@ -83,7 +91,9 @@ def in_both(call: Callable[[], Json], call_async: Callable[[], Json]) -> Json:
 
 def call_chat(chat: Chat, name: str, args: Json) -> Json:
     if name == "ask":
-        return shown(chat.ask(**args))
+        reply = chat.ask(**args)
+        chat.settle()
+        return shown(reply)
     if name != "stream":
         return perform(chat, name, args)
     seen = Seen()
@@ -92,12 +102,15 @@ def call_chat(chat: Chat, name: str, args: Json) -> Json:
             if (piece := next(stream, None)) is None:
                 break
             seen.pieces.append(piece)
+    chat.settle()
     return seen.with_reply(stream.reply)
 
 
 async def call_async_chat(chat: AsyncChat, name: str, args: Json) -> Json:
     if name == "ask":
-        return shown(await chat.ask(**args))
+        reply = await chat.ask(**args)
+        await chat.settle()
+        return shown(reply)
     if name != "stream":
         returned = perform(chat, name, args)
         return await returned if inspect.isawaitable(returned) else returned
@@ -107,6 +120,7 @@ async def call_async_chat(chat: AsyncChat, name: str, args: Json) -> Json:
             if (piece := await anext(stream, None)) is None:
                 break
             seen.pieces.append(piece)
+    await chat.settle()
     return seen.with_reply(stream.reply)
 
 
@@ -139,7 +153,8 @@ class ScriptedEngine:
         self._replies = iter(replies)
 
     def stream(self, messages: Sequence[Message], **options: Json) -> Generator[Delta]:
-        self.requests.append(chat_request(self.entry, messages, **options))
+        entry = options.pop("entry", self.entry)
+        self.requests.append(chat_request(entry, messages, **options))
         reply = next(self._replies)
         if "status" in reply:
             raise server_error(reply["status"], reply["error"], self.entry, messages)

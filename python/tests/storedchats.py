@@ -19,6 +19,7 @@ from chats import (
     call_async_chat,
     call_chat,
     in_both,
+    told,
 )
 from encoding import expand
 from stores import OPENERS, ROOT, brief
@@ -76,17 +77,13 @@ class StoredChatSubject:
         )
 
     def state(self) -> Json:
-        snapshots = self._chat.memory.snapshot(), self._async_chat.memory.snapshot()
-        told = [
-            {
-                "system_prompt": snapshot["system_prompt"],
-                "messages": snapshot["messages"],
-                "stored": each.stored(),
-            }
-            for snapshot, each in zip(snapshots, self._stores, strict=True)
+        memories = self._chat.memory, self._async_chat.memory
+        states = [
+            {**told(memory), "stored": each.stored()}
+            for memory, each in zip(memories, self._stores, strict=True)
         ]
-        assert told[0] == told[1], f"the async chat differs: {told[1]}"
-        return told[0]
+        assert states[0] == states[1], f"the async chat differs: {states[1]}"
+        return states[0]
 
     def close(self) -> None:
         for each in self._stores:

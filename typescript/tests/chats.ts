@@ -12,6 +12,7 @@ import { makeEntry, readHost } from "../src/chat/settings.ts";
 import type { Delta } from "../src/chat/wire.ts";
 import { chatRequest, ReplyReader, serverError } from "../src/chat/wire.ts";
 import { TandemError } from "../src/core/errors.ts";
+import type { MemoryManager } from "../src/core/manager.ts";
 import type { Message } from "../src/core/messages.ts";
 import type { CountTokens } from "../src/core/turns.ts";
 import { isObject } from "../src/core/values.ts";
@@ -41,18 +42,24 @@ export function chatSubject(
     async call(name, args) {
       return name === "last_request" ? engine.requests.at(-1) : callChat(chat, name, args);
     },
-    state() {
-      const { system_prompt, messages } = chat.memory.snapshot();
-      return { system_prompt, messages };
-    },
+    state: () => told(chat.memory),
   };
+}
+
+/** Return what a fixture says of a chat's memory: the summary only where there is one. */
+export function told(memory: MemoryManager): Json {
+  const { system_prompt, summary, messages } = memory.snapshot();
+  return { system_prompt, ...(summary ? { summary } : {}), messages };
 }
 
 export async function callChat(chat: Chat, name: string, args: Json): Promise<Json> {
   const { content, stop_after, tool_name, tool_call_id, value, ...options } = args;
   switch (name) {
-    case "ask":
-      return shown(await chat.ask(content, options));
+    case "ask": {
+      const reply = await chat.ask(content, options);
+      await chat.settle();
+      return shown(reply);
+    }
     case "stream":
       return readStream(chat, content, stop_after);
     case "add_tool_message":
@@ -61,6 +68,8 @@ export async function callChat(chat: Chat, name: string, args: Json): Promise<Js
       return chat.clear();
     case "undo":
       return chat.undo();
+    case "summarize":
+      return chat.summarize();
     case "set_system_prompt":
       chat.systemPrompt = value;
       return null;
@@ -82,19 +91,20 @@ async function readStream(chat: Chat, content: string, stopAfter?: number): Prom
     pieces.push(value);
   }
   await stream.close();
+  await chat.settle();
   return { pieces, thinking, reply: shown(stream.reply) };
 }
 
 export type ScriptedEngine = Engine & { requests: Json[] };
 
 /** Answers with the script's replies, one a question, as their lines come off the wire. */
-export function scriptedEngine(entry: ModelEntry, script: Json[]): ScriptedEngine {
+export function scriptedEngine(own: ModelEntry, script: Json[]): ScriptedEngine {
   const requests: Json[] = [];
   const replies = script.values();
 
   async function* stream(
     messages: readonly Message[],
-    { tools = [], format = null }: StreamOptions = {},
+    { tools = [], format = null, entry = own }: StreamOptions = {},
   ): AsyncGenerator<Delta> {
     requests.push(chatRequest(entry, messages, { tools, format }));
     const reply = replies.next().value;
@@ -104,7 +114,7 @@ export function scriptedEngine(entry: ModelEntry, script: Json[]): ScriptedEngin
     yield* reader.finish();
   }
 
-  return { entry, requests, stream } as ScriptedEngine;
+  return { entry: own, requests, stream } as ScriptedEngine;
 }
 
 /** Return the line that an item of a scripted reply stands for. */

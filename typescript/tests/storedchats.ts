@@ -14,7 +14,7 @@ import type { CountTokens } from "../src/core/turns.ts";
 import type { Store } from "../src/storage/index.ts";
 import { MemoryStore } from "../src/storage/index.ts";
 import type { ScriptedEngine } from "./chats.ts";
-import { callChat, scriptedEngine } from "./chats.ts";
+import { callChat, scriptedEngine, told } from "./chats.ts";
 import type { Json } from "./encoding.ts";
 import { camelKeys, expand } from "./encoding.ts";
 import type { Subject } from "./fixtures.ts";
@@ -67,9 +67,9 @@ export class StoredChatSubject implements Subject {
   }
 
   async state(): Promise<Json> {
-    const { system_prompt, messages } = (await this.#chat).memory.snapshot();
+    const state = told((await this.#chat).memory);
     const { sessions } = await this.#store.store.exportSessions(IDS.user_id);
-    return { system_prompt, messages, stored: brief(sessions)[0] ?? null };
+    return { ...state, stored: brief(sessions)[0] ?? null };
   }
 
   async #reopen(changed: Json): Promise<Chat> {

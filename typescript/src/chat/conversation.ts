@@ -14,6 +14,8 @@ import { Exchange } from "./exchange.ts";
 import { Journal } from "./journal.ts";
 import type { ModelEntry } from "./settings.ts";
 import { half } from "./settings.ts";
+import type { Making } from "./summarizer.ts";
+import { Coverage, readSummaryTokens } from "./summarizer.ts";
 
 /** How the reading of an answer ended; where the reader left from outside, it is interrupted. */
 export type Outcome = "finished" | "interrupted" | "failed";
@@ -25,6 +27,8 @@ export interface ConversationOptions {
   maxTokens?: number | null | undefined;
   countTokens?: CountTokens | undefined;
   tools?: readonly JsonObject[] | undefined;
+  summarize?: boolean | undefined;
+  summaryTokens?: number | undefined;
 }
 
 /**
@@ -36,6 +40,9 @@ export interface ConversationOptions {
  * `maxTokens`: default undefined: the entry's `numCtx` less its `answerTokens` and the `tools`.
  * `countTokens`: the tokens of one message as it is sent; default `estimateTokens`.
  * `tools`: JSON schemas in Ollama's form, sent with every question.
+ * `summarize`: whether turns that are about to leave the window are summarised after an answer, by
+ *     the same model; default false. See `Chat.summarize`.
+ * `summaryTokens`: what such a summary may cost, by `estimateText`; default 256.
  *
  * Throws `InvalidLimitError` and `BudgetExceededError`.
  */
@@ -50,6 +57,11 @@ export class Conversation {
   readonly #countTokens: CountTokens;
   protected journal: Journal;
   #playing: Exchange | null = null;
+  protected readonly summarizes: boolean;
+  readonly #summaryTokens: number;
+  #coverage = new Coverage();
+  #covered: MemoryManager;
+  #making: Making | null = null;
 
   constructor(
     model: ModelEntry | Engine,
@@ -60,6 +72,8 @@ export class Conversation {
       maxTokens,
       countTokens = estimateTokens,
       tools = [],
+      summarize = false,
+      summaryTokens = 256,
     }: ConversationOptions = {},
   ) {
     this.engine = "stream" in model ? model : new OllamaEngine(model);
@@ -72,6 +86,9 @@ export class Conversation {
     this.#countTokens = countTokens;
     this.journal = new Journal(() => this.newMemory());
     this.memory.systemPrompt = systemPrompt;
+    this.summarizes = summarize;
+    this.#summaryTokens = readSummaryTokens(summaryTokens);
+    this.#covered = this.memory;
   }
 
   /**
@@ -105,7 +122,8 @@ export class Conversation {
   /** Write the question down, then begin its exchange, on a copy of the memory. */
   protected async begin(question: Question): Promise<Exchange> {
     await this.journal.ask(userMessage(question));
-    this.#playing = new Exchange(this.journal.copy(), this.engine.entry, question);
+    const memory = this.journal.copy();
+    this.#playing = new Exchange(memory, this.engine.entry, question, this.#knownCoverage());
     return this.#playing;
   }
 
@@ -131,9 +149,50 @@ export class Conversation {
       tool_name: toolName ?? null,
       tool_call_id: toolCallId ?? null,
     };
-    const dropped = memory.add(message);
+    const [coverage, dropped] = this.#knownCoverage().follow(memory, memory.add(message));
     await this.journal.settle({ memory, message, dropped, status: "complete" });
+    this.#cover(coverage);
     return dropped;
+  }
+
+  protected async empty(): Promise<void> {
+    await this.journal.clear();
+    this.#cover(new Coverage());
+  }
+
+  protected async takeBack(): Promise<Message[]> {
+    const coverage = this.#knownCoverage();
+    const undone = await this.journal.undo();
+    this.#cover(coverage.undone(this.memory));
+    return undone;
+  }
+
+  /** Return the making of the next summary, where it is time for one. */
+  protected plan(): Making | null {
+    const coverage = this.#knownCoverage();
+    this.#making = coverage.plan(this.memory, this.engine.entry, this.#summaryTokens);
+    return this.#making;
+  }
+
+  /** Keep the summary for the next trim, unless the conversation has gone on meanwhile. */
+  protected keep(making: Making): void {
+    const coverage = making.finish();
+    if (this.#making === making && this.#knownCoverage() === making.coverage) {
+      this.#cover(coverage);
+      making.kept = true;
+    }
+  }
+
+  /** Return how far the memory is summarised; of another writer's window nothing is known. */
+  #knownCoverage(): Coverage {
+    if (this.#covered !== this.memory) this.#cover(new Coverage());
+    return this.#coverage;
+  }
+
+  #cover(coverage: Coverage): void {
+    this.#coverage = coverage;
+    this.#covered = this.memory;
+    this.#making = null;
   }
 
   protected newMemory(): MemoryManager {
@@ -166,6 +225,7 @@ export class Conversation {
       if (!(cause instanceof TandemError)) throw cause;
       throw new ReplyNotStoredError(reply.content, { cause });
     }
+    this.#cover(exchange.coverage);
     return reply;
   }
 }

@@ -31,6 +31,8 @@ export interface StreamOptions {
   tools?: readonly JsonObject[];
   /** A JSON schema (or `"json"`) that the answer keeps to. */
   format?: JsonValue;
+  /** The settings of this one answer, where they are not the engine's own. */
+  entry?: ModelEntry;
   /** Closes the connection when it aborts. */
   signal?: AbortSignal | undefined;
 }
@@ -72,9 +74,9 @@ export class OllamaEngine implements Engine {
   /** Send `messages` and yield the answer as it comes; see `Engine.stream`. */
   async *stream(
     messages: readonly Message[],
-    { tools = [], format = null, signal }: StreamOptions = {},
+    { tools = [], format = null, entry = this.entry, signal }: StreamOptions = {},
   ): AsyncGenerator<Delta> {
-    const body = chatRequest(this.entry, messages, { tools, format });
+    const body = chatRequest(entry, messages, { tools, format });
     const reader = new ReplyReader(this.entry, messages);
     const response = await this.#client
       .sendChat(body, signal)

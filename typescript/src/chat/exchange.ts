@@ -13,6 +13,7 @@ import { ThinkingSplitter } from "../core/thinking.ts";
 import type { JsonObject, JsonValue } from "../core/values.ts";
 import { copyJson } from "../core/values.ts";
 import type { ModelEntry } from "./settings.ts";
+import type { Coverage } from "./summarizer.ts";
 import type { Delta, Durations, Ending } from "./wire.ts";
 
 /** What is asked, and who is told the thinking; null as `content` is after tool results. */
@@ -59,10 +60,12 @@ const NO_ENDING: Ending = {
  * The life of one exchange on `memory`, a copy that is its own.
  *
  * `take` each delta; then `finish`, or `interrupt` where the reader stopped. Throws
- * `BudgetExceededError` where what must be sent is over the window's budget.
+ * `BudgetExceededError` where what must be sent is over the window's budget. `coverage` says how far
+ * the memory is summarised, and is kept up with it.
  */
 export class Exchange {
   readonly memory: MemoryManager;
+  coverage: Coverage;
   /** The answer as it was added to the memory. */
   answer: JsonObject | null = null;
   readonly #entry: ModelEntry;
@@ -75,12 +78,13 @@ export class Exchange {
   readonly #dropped: Message[];
   readonly #promptEstimate: number;
 
-  constructor(memory: MemoryManager, entry: ModelEntry, question: Question) {
+  constructor(memory: MemoryManager, entry: ModelEntry, question: Question, coverage: Coverage) {
     this.memory = memory;
     this.#entry = entry;
     this.#splitter = new ThinkingSplitter({ opensThinking: entry.opensThinking });
     const { content, images = [] } = question;
-    this.#dropped = content === null ? [] : memory.addUserMessage(content, { images });
+    const dropped = content === null ? [] : memory.addUserMessage(content, { images });
+    [this.coverage, this.#dropped] = coverage.follow(memory, dropped);
     const { max_tokens: budget, tokens } = memory.explain();
     if (budget !== null && tokens > budget) throw new BudgetExceededError(tokens, budget);
     this.#promptEstimate = tokens;
@@ -147,12 +151,14 @@ export class Exchange {
       tool_calls: toolCalls as unknown as JsonValue,
       ...fields,
     };
+    const [coverage, dropped] = this.coverage.follow(this.memory, this.memory.add(this.answer));
+    this.coverage = coverage;
     const { doneReason, promptTokens, replyTokens, durations } = this.#ending ?? NO_ENDING;
     return {
       content: this.#content,
       thinking: this.#thinking,
       toolCalls: copyJson(toolCalls),
-      dropped: [...this.#dropped, ...this.memory.add(this.answer)],
+      dropped: [...this.#dropped, ...dropped],
       doneReason,
       promptTokens,
       replyTokens,

@@ -24,6 +24,7 @@ import type { Question, Reply } from "./exchange.ts";
 import { Lock } from "./lock.ts";
 import type { ModelEntry } from "./settings.ts";
 import { StoredJournal } from "./stored.ts";
+import type { Making } from "./summarizer.ts";
 
 export interface OpenOptions extends ConversationOptions {
   model: ModelEntry | Engine;
@@ -43,6 +44,7 @@ export interface AskOptions {
 export class Chat extends Conversation {
   readonly #lock = new Lock();
   #open: ChatStream | null = null;
+  #summary: { made: Promise<boolean>; stop: AbortController } | null = null;
 
   /**
    * Open a user's session, with its window as it was left, and go on with it.
@@ -109,12 +111,31 @@ export class Chat extends Conversation {
 
   /** Empty the conversation; the system prompt stays. */
   clear(): Promise<void> {
-    return this.#alone(() => this.journal.clear());
+    return this.#alone(() => this.empty());
   }
 
   /** Drop the last turn of the window and return its messages. */
   undo(): Promise<Message[]> {
-    return this.#alone(() => this.journal.undo());
+    return this.#alone(() => this.takeBack());
+  }
+
+  /**
+   * Summarise the turns that the next trim is to drop, and those that left unsummarised.
+   *
+   * The model is asked meanwhile; the chat may go on, and a question ends it. The summary takes its
+   * place in the system message together with the trim, where it has room; a stored chat saves it
+   * then. Returns whether one was made: false where there is nothing to summarise, and where it
+   * failed, which changes nothing and can be tried again. With `summarize` on it is called after
+   * every answer.
+   */
+  async summarize(): Promise<boolean> {
+    await this.#lock.hold(async () => this.#startSummary());
+    return this.settle();
+  }
+
+  /** Wait until no summary is being made; returns whether the last one was. */
+  async settle(): Promise<boolean> {
+    return (await this.#summary?.made) ?? false;
   }
 
   /** Wait until nobody waits for the model, interrupt what is left unread, and work. */
@@ -131,6 +152,7 @@ export class Chat extends Conversation {
   }
 
   async #interrupt(): Promise<void> {
+    this.#summary?.stop.abort();
     await this.#open?.close();
   }
 
@@ -165,7 +187,26 @@ export class Chat extends Conversation {
     } finally {
       this.#open = null;
       stream.reply = await this.end(outcome);
+      if (this.summarizes && outcome === "finished") this.#startSummary();
     }
+  }
+
+  #startSummary(): void {
+    this.#summary?.stop.abort();
+    const making = this.plan();
+    const stop = new AbortController();
+    this.#summary = making && { made: this.#makeSummary(making, stop.signal), stop };
+  }
+
+  async #makeSummary(making: Making, signal: AbortSignal): Promise<boolean> {
+    try {
+      const { entry, messages } = making;
+      for await (const delta of this.engine.stream(messages, { entry, signal })) making.take(delta);
+      await this.#lock.hold(async () => this.keep(making));
+    } catch {
+      // Whatever goes wrong, the chat goes on as it would without a summary.
+    }
+    return making.kept;
   }
 }
 

@@ -2,6 +2,7 @@
 
 import type { ExplainedPart, Explanation } from "../core/explanation.ts";
 import type { Message } from "../core/messages.ts";
+import { estimateText } from "../core/tokens.ts";
 import { clip, oneLine, pad, width } from "./width.ts";
 
 type Row = readonly [string, string, string, string, string];
@@ -17,10 +18,7 @@ const TEXT = 16;
  */
 export function renderContext(explanation: Explanation, columns: number): string {
   const rows: Row[] = [["part", "messages", "tokens", "state", "begins"]];
-  if (explanation.system_prompt) {
-    const tokens = String(explanation.system_tokens);
-    rows.push(["system", "1", tokens, "kept", oneLine(explanation.system_prompt)]);
-  }
+  rows.push(...systemRows(explanation));
   rows.push(...explanation.parts.map((part) => partRow(part, explanation)));
   const widest = (i: 0 | 1 | 2 | 3) => Math.max(...rows.map((row) => width(row[i])));
   const widths = [widest(0), widest(1), widest(2), widest(3)] as const;
@@ -46,6 +44,22 @@ export function bar(done: number, total: number): string {
   // ASCII alone: Chinese and Japanese terminals give block characters two columns.
   const filled = Math.min(BAR, total ? Math.floor((BAR * done) / total) : BAR);
   return `[${"#".repeat(filled)}${"-".repeat(BAR - filled)}] ${share} %`;
+}
+
+/** Return the rows of the system message: of its prompt, and of the summary at its end. */
+function systemRows({ system_prompt, summary, system_tokens }: Explanation): Row[] {
+  const most = summary && system_prompt ? estimateText(summary.text) : system_tokens;
+  const told = summary ? Math.min(most, system_tokens) : 0;
+  const rows: Row[] = [];
+  if (system_prompt) {
+    rows.push(["system", "1", String(system_tokens - told), "kept", oneLine(system_prompt)]);
+  }
+  if (summary) {
+    const messages = system_prompt ? "" : "1";
+    const state = `kept, of ${summary.turns} turns`;
+    rows.push(["summary", messages, String(told), state, oneLine(summary.text)]);
+  }
+  return rows;
 }
 
 function partRow(part: ExplainedPart, explanation: Explanation): Row {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, suppress
 from functools import partial
 from types import EllipsisType, TracebackType
 from typing import Self, TypeVar
@@ -19,6 +19,7 @@ from .engine import AsyncEngine, AsyncOllamaEngine
 from .exchange import Question, Reply
 from .settings import ModelEntry
 from .stored import StoredJournal
+from .summarizer import Making
 
 __all__ = ["AsyncChat", "AsyncChatStream"]
 
@@ -32,6 +33,7 @@ class AsyncChat(Conversation[AsyncEngine]):
     _make_lock = asyncio.Lock
     _lock: asyncio.Lock
     _open: AsyncChatStream | None = None
+    _summary: tuple[Making | None, asyncio.Task[None] | None] = None, None
 
     @classmethod
     async def open(
@@ -49,6 +51,8 @@ class AsyncChat(Conversation[AsyncEngine]):
         max_tokens: int | EllipsisType | None = ...,
         count_tokens: CountTokens = estimate_tokens,
         tools: Sequence[Mapping[str, object]] = (),
+        summarize: bool = False,
+        summary_tokens: int = 256,
     ) -> Self:
         """See `Chat.open`. What waits for the store runs in threads, `count_tokens` too."""
         self = cls(
@@ -59,6 +63,8 @@ class AsyncChat(Conversation[AsyncEngine]):
             max_tokens=max_tokens,
             count_tokens=count_tokens,
             tools=tools,
+            summarize=summarize,
+            summary_tokens=summary_tokens,
         )
         self._journal = await in_thread(
             StoredJournal.open,
@@ -106,12 +112,25 @@ class AsyncChat(Conversation[AsyncEngine]):
     async def clear(self) -> None:
         """See `Chat.clear`."""
         async with self._alone():
-            await self._run(self._journal.clear)
+            await self._run(self._clear)
 
     async def undo(self) -> list[Message]:
         """See `Chat.undo`."""
         async with self._alone():
-            return await self._run(self._journal.undo)
+            return await self._run(self._undo)
+
+    async def summarize(self) -> bool:
+        """See `Chat.summarize`; it is a task that asks the model."""
+        async with self._lock:
+            await self._start_summary()
+        return await self.settle()
+
+    async def settle(self) -> bool:
+        """See `Chat.settle`."""
+        making, worker = self._summary
+        if worker and not worker.done():
+            await asyncio.wait([worker])
+        return making is not None and making.kept
 
     @asynccontextmanager
     async def _alone(self) -> AsyncGenerator[None]:
@@ -134,6 +153,7 @@ class AsyncChat(Conversation[AsyncEngine]):
             await asyncio.sleep(pause)
 
     async def _interrupt(self) -> None:
+        self._stop_summary()
         if self._open:
             await self._open.close()
 
@@ -158,6 +178,28 @@ class AsyncChat(Conversation[AsyncEngine]):
             raise
         finally:
             stream.reply = await self._run(self._end, outcome)
+            if self._summarizes and outcome == "finished":
+                await self._start_summary()
+
+    async def _start_summary(self) -> None:
+        self._stop_summary()
+        making = await self._run(self._plan)
+        self._summary = making, asyncio.create_task(self._make_summary(making)) if making else None
+
+    def _stop_summary(self) -> None:
+        _, worker = self._summary
+        if worker:
+            worker.cancel()
+
+    async def _make_summary(self, making: Making) -> None:
+        # Whatever goes wrong, the chat goes on as it would without a summary.
+        with suppress(Exception):
+            reply = self.engine.stream(making.messages, entry=making.entry)
+            async with aclosing(reply) as deltas:
+                async for delta in deltas:
+                    making.take(delta)
+            async with self._lock:
+                self._keep(making)
 
     async def _run(self, call: Callable[..., Result], *args: object) -> Result:
         """Make a call that may wait for a store, which the event loop must not do."""

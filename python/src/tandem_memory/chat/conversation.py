@@ -15,6 +15,7 @@ from ..core.values import JsonObject, JsonValue, copy_json
 from .exchange import Exchange, Question, Reply
 from .journal import Journal
 from .settings import ModelEntry, half
+from .summarizer import Coverage, Making, read_summary_tokens
 
 __all__ = ["Conversation", "Outcome"]
 
@@ -41,6 +42,9 @@ class Conversation(Generic[EngineT]):
     `max_tokens`: default `...`: the entry's `num_ctx` less its `answer_tokens` and the `tools`.
     `count_tokens`: the tokens of one message as it is sent; default `estimate_tokens`.
     `tools`: JSON schemas in Ollama's form, sent with every question.
+    `summarize`: whether turns that are about to leave the window are summarised after an answer, by
+        the same model; default False. See `Chat.summarize`.
+    `summary_tokens`: what such a summary may cost, by `estimate_text`; default 256.
 
     Raises `InvalidLimitError` and `BudgetExceededError`.
     """
@@ -58,6 +62,8 @@ class Conversation(Generic[EngineT]):
         max_tokens: int | EllipsisType | None = ...,
         count_tokens: CountTokens = estimate_tokens,
         tools: Sequence[Mapping[str, object]] = (),
+        summarize: bool = False,
+        summary_tokens: int = 256,
     ) -> None:
         made = self._make_engine(model) if isinstance(model, ModelEntry) else model
         self.engine = cast("EngineT", made)
@@ -72,6 +78,11 @@ class Conversation(Generic[EngineT]):
         journal.memory.system_prompt = system_prompt
         self._journal = journal
         self._playing: Exchange | None = None
+        self._summarizes = summarize
+        self._summary_tokens = read_summary_tokens(summary_tokens)
+        self._coverage = Coverage()
+        self._covered = journal.memory
+        self._making: Making | None = None
         self._lock = self._make_lock()
 
     @property
@@ -104,7 +115,8 @@ class Conversation(Generic[EngineT]):
     def _begin(self, question: Question) -> Exchange:
         """Write the question down, then begin its exchange, on a copy of the memory."""
         self._journal.ask(user_message(question))
-        self._playing = Exchange(self._journal.copy(), self.engine.entry, question)
+        memory, entry = self._journal.copy(), self.engine.entry
+        self._playing = Exchange(memory, entry, question, self._known_coverage())
         return self._playing
 
     def _end(self, outcome: Outcome) -> Reply | None:
@@ -125,9 +137,42 @@ class Conversation(Generic[EngineT]):
             "tool_name": tool_name,
             "tool_call_id": tool_call_id,
         }
-        dropped = memory.add(message)
+        coverage, dropped = self._known_coverage().follow(memory, memory.add(message))
         self._journal.settle(memory=memory, message=message, dropped=dropped, status="complete")
+        self._cover(coverage)
         return dropped
+
+    def _clear(self) -> None:
+        self._journal.clear()
+        self._cover(Coverage())
+
+    def _undo(self) -> list[Message]:
+        coverage = self._known_coverage()
+        undone = self._journal.undo()
+        self._cover(coverage.undone(self.memory))
+        return undone
+
+    def _plan(self) -> Making | None:
+        """Return the making of the next summary, where it is time for one."""
+        coverage, entry = self._known_coverage(), self.engine.entry
+        self._making = coverage.plan(self.memory, entry, self._summary_tokens)
+        return self._making
+
+    def _keep(self, making: Making) -> None:
+        """Keep the summary for the next trim, unless the conversation has gone on meanwhile."""
+        coverage = making.finish()
+        if self._making is making and self._known_coverage() is making.coverage:
+            self._cover(coverage)
+            making.kept = True
+
+    def _known_coverage(self) -> Coverage:
+        """Return how far the memory is summarised; of another writer's window nothing is known."""
+        if self._covered is not self.memory:
+            self._cover(Coverage())
+        return self._coverage
+
+    def _cover(self, coverage: Coverage) -> None:
+        self._coverage, self._covered, self._making = coverage, self.memory, None
 
     def _new_memory(self) -> MemoryManager:
         return MemoryManager(
@@ -160,6 +205,7 @@ class Conversation(Generic[EngineT]):
             )
         except TandemError as error:
             raise ReplyNotStoredError(reply.content) from error
+        self._cover(exchange.coverage)
         return reply
 
 

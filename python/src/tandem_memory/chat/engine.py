@@ -63,12 +63,13 @@ class Engine(Protocol):
         *,
         tools: Sequence[Mapping[str, object]] = (),
         format: Mapping[str, object] | str | None = None,  # noqa: A002 - Ollama's own name for it
+        entry: ModelEntry | None = None,
     ) -> Generator[Delta]:
         """Send `messages` and yield the answer as it comes; the last delta has the `ending`.
 
         `tools` are JSON schemas in Ollama's form, `format` a JSON schema (or `"json"`) that the
-        answer keeps to. Closing the generator closes the connection, at which the server stops.
-        Raises `ReplyBrokenOffError` where the server ends without an ending.
+        answer keeps to, `entry` the settings where this answer has others. Closing the generator
+        closes the connection. Raises `ReplyBrokenOffError` where the server ends without an ending.
         """
         ...
 
@@ -99,6 +100,7 @@ class AsyncEngine(Protocol):
         *,
         tools: Sequence[Mapping[str, object]] = (),
         format: Mapping[str, object] | str | None = None,  # noqa: A002 - Ollama's own name for it
+        entry: ModelEntry | None = None,
     ) -> AsyncGenerator[Delta]:
         """See `Engine.stream`."""
         ...
@@ -129,9 +131,10 @@ class OllamaEngine:
         *,
         tools: Sequence[Mapping[str, object]] = (),
         format: Mapping[str, object] | str | None = None,  # noqa: A002
+        entry: ModelEntry | None = None,
     ) -> Generator[Delta]:
         """Send `messages` and yield the answer as it comes; see `Engine.stream`."""
-        body = chat_request(self.entry, messages, tools=tools, format=format)
+        body = chat_request(entry or self.entry, messages, tools=tools, format=format)
         reader = ReplyReader(self.entry, messages)
         with client_errors(self.entry, messages), self._client.send_chat(body) as response:
             if response.is_error:
@@ -174,9 +177,10 @@ class AsyncOllamaEngine:
         *,
         tools: Sequence[Mapping[str, object]] = (),
         format: Mapping[str, object] | str | None = None,  # noqa: A002
+        entry: ModelEntry | None = None,
     ) -> AsyncGenerator[Delta]:
         """Send `messages` and yield the answer as it comes; see `Engine.stream`."""
-        body = chat_request(self.entry, messages, tools=tools, format=format)
+        body = chat_request(entry or self.entry, messages, tools=tools, format=format)
         reader = ReplyReader(self.entry, messages)
         with client_errors(self.entry, messages):
             async with self._client.send_chat(body) as response:
@@ -237,9 +241,8 @@ def client_errors(entry: ModelEntry, messages: Sequence[Message] = ()) -> Genera
         status = 200 if error.status_code < 0 else error.status_code
         raise server_error(status, error.error, entry, messages) from error
     except httpx.HTTPStatusError as error:
-        response = error.response
-        detail = read_error(response.text)
-        raise server_error(response.status_code, detail, entry, messages) from error
+        detail = read_error(error.response.text)
+        raise server_error(error.response.status_code, detail, entry, messages) from error
     except (httpx.RequestError, ConnectionError) as error:
         raise ServerUnreachableError(entry.host) from error
     except ValueError as error:
@@ -260,8 +263,8 @@ def connection(host: str) -> dict[str, Any]:
 
     A kept connection would belong to one event loop, and would outlive an engine nobody closes.
     """
-    limits = httpx.Limits(max_keepalive_connections=0)
-    return {"trust_env": not is_loopback(host), "limits": limits}
+    kept = httpx.Limits(max_keepalive_connections=0)
+    return {"trust_env": not is_loopback(host), "limits": kept}
 
 
 def is_loopback(host: str) -> bool:

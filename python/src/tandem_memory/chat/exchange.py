@@ -17,6 +17,7 @@ from ..core.messages import Message, ToolCall
 from ..core.thinking import ThinkingSplitter
 from ..core.values import JsonObject, JsonValue, copy_json
 from .settings import ModelEntry
+from .summarizer import Coverage
 from .wire import Delta, Durations, Ending
 
 __all__ = ["Exchange", "Question", "Reply"]
@@ -62,11 +63,15 @@ class Exchange:
     """The life of one exchange on `memory`, a copy that is its own.
 
     `take` each delta; then `finish`, or `interrupt` where the reader stopped. Raises
-    `BudgetExceededError` where what must be sent is over the window's budget.
+    `BudgetExceededError` where what must be sent is over the window's budget. `coverage` says how
+    far the memory is summarised, and is kept up with it.
     """
 
-    def __init__(self, memory: MemoryManager, entry: ModelEntry, question: Question) -> None:
+    def __init__(
+        self, memory: MemoryManager, entry: ModelEntry, question: Question, coverage: Coverage
+    ) -> None:
         self.memory = memory
+        self.coverage = coverage
         # The answer as it was added to the memory.
         self.answer: JsonObject | None = None
         self._entry = entry
@@ -77,7 +82,8 @@ class Exchange:
         self._tool_calls: list[ToolCall] = []
         self._ending: Ending | None = None
         content, images = question.content, question.images
-        self._dropped = [] if content is None else memory.add_user_message(content, images=images)
+        dropped = [] if content is None else memory.add_user_message(content, images=images)
+        self.coverage, self._dropped = coverage.follow(memory, dropped)
         budget = memory.explain()["max_tokens"]
         if budget is not None and memory.tokens > budget:
             raise BudgetExceededError(memory.tokens, budget)
@@ -142,12 +148,14 @@ class Exchange:
             "tool_calls": cast("list[JsonValue]", tool_calls),
             **fields,
         }
+        dropped = self.memory.add(self.answer)
+        self.coverage, dropped = self.coverage.follow(self.memory, dropped)
         ending = self._ending or Ending()
         return Reply(
             content=self._content,
             thinking=self._thinking,
             tool_calls=copy_json(tool_calls),
-            dropped=self._dropped + self.memory.add(self.answer),
+            dropped=self._dropped + dropped,
             done_reason=ending.done_reason,
             prompt_tokens=ending.prompt_tokens,
             reply_tokens=ending.reply_tokens,

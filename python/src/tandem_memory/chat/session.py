@@ -34,6 +34,7 @@ from .engine import Engine, OllamaEngine
 from .exchange import Question, Reply
 from .settings import ModelEntry
 from .stored import StoredJournal
+from .summarizer import Making
 
 __all__ = ["Chat", "ChatStream"]
 
@@ -45,6 +46,7 @@ class Chat(Conversation[Engine]):
     _make_lock = threading.Lock
     _lock: threading.Lock
     _open: ChatStream | None = None
+    _summary: tuple[Making | None, threading.Thread | None] = None, None
 
     @classmethod
     def open(
@@ -62,6 +64,8 @@ class Chat(Conversation[Engine]):
         max_tokens: int | EllipsisType | None = ...,
         count_tokens: CountTokens = estimate_tokens,
         tools: Sequence[Mapping[str, object]] = (),
+        summarize: bool = False,
+        summary_tokens: int = 256,
     ) -> Self:
         """Open a user's session, with its window as it was left, and go on with it.
 
@@ -83,6 +87,8 @@ class Chat(Conversation[Engine]):
             max_tokens=max_tokens,
             count_tokens=count_tokens,
             tools=tools,
+            summarize=summarize,
+            summary_tokens=summary_tokens,
         )
         self._journal = StoredJournal.open(
             self._new_memory,
@@ -138,12 +144,32 @@ class Chat(Conversation[Engine]):
     def clear(self) -> None:
         """Empty the conversation; the system prompt stays."""
         with self._alone():
-            self._journal.clear()
+            self._clear()
 
     def undo(self) -> list[Message]:
         """Drop the last turn of the window and return its messages."""
         with self._alone():
-            return self._journal.undo()
+            return self._undo()
+
+    def summarize(self) -> bool:
+        """Summarise the turns that the next trim is to drop, and those that left unsummarised.
+
+        The model is asked by a thread of its own; the chat may go on meanwhile, and a question ends
+        it. The summary takes its place in the system message together with the trim, where it has
+        room; a stored chat saves it then. Returns whether one was made: False where there is
+        nothing to summarise, and where it failed, which changes nothing and can be tried again.
+        With `summarize` on it is called after every answer.
+        """
+        with self._lock:
+            self._start_summary()
+        return self.settle()
+
+    def settle(self) -> bool:
+        """Wait until no summary is being made; returns whether the last one was."""
+        making, worker = self._summary
+        if worker:
+            worker.join()
+        return making is not None and making.kept
 
     @contextmanager
     def _alone(self) -> Generator[None]:
@@ -161,6 +187,8 @@ class Chat(Conversation[Engine]):
             time.sleep(pause)
 
     def _interrupt(self) -> None:
+        # The summary's thread sees it at the next piece, and hangs up; nobody waits for that.
+        self._making, self._summary = None, (None, None)
         if self._open:
             self._open.close()
 
@@ -185,6 +213,26 @@ class Chat(Conversation[Engine]):
             raise
         finally:
             stream.reply = self._end(outcome)
+            if self._summarizes and outcome == "finished":
+                self._start_summary()
+
+    def _start_summary(self) -> None:
+        making, worker = self._plan(), None
+        if making:
+            worker = threading.Thread(target=self._make_summary, args=(making,), daemon=True)
+            worker.start()
+        self._summary = making, worker
+
+    def _make_summary(self, making: Making) -> None:
+        # Whatever goes wrong, the chat goes on as it would without a summary.
+        with suppress(Exception):
+            with closing(self.engine.stream(making.messages, entry=making.entry)) as deltas:
+                for delta in deltas:
+                    if self._making is not making:
+                        return
+                    making.take(delta)
+            with self._lock:
+                self._keep(making)
 
 
 class ChatStream:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..core.explanation import ExplainedPart, Explanation
 from ..core.messages import Message
+from ..core.tokens import estimate_text
 from .width import clip, one_line, pad, width
 
 __all__ = ["bar", "render_context"]
@@ -19,9 +20,7 @@ def render_context(explanation: Explanation, columns: int) -> str:
     The last lines hold the budget as a bar, and how many closed turns there are of how many.
     """
     rows = [["part", "messages", "tokens", "state", "begins"]]
-    if explanation["system_prompt"]:
-        tokens = str(explanation["system_tokens"])
-        rows.append(["system", "1", tokens, "kept", one_line(explanation["system_prompt"])])
+    rows += system_rows(explanation)
     rows += [part_row(part, explanation) for part in explanation["parts"]]
     widths = [max(width(row[i]) for row in rows) for i in range(4)]
     room = max(TEXT, columns - sum(widths) - 2 * len(widths) - 1)
@@ -46,6 +45,22 @@ def bar(done: int, total: int) -> str:
     # ASCII alone: Chinese and Japanese terminals give block characters two columns.
     filled = min(BAR, BAR * done // total if total else BAR)
     return f"[{'#' * filled}{'-' * (BAR - filled)}] {share} %"
+
+
+def system_rows(explanation: Explanation) -> list[list[str]]:
+    """Return the rows of the system message: of its prompt, and of the summary at its end."""
+    prompt, summary = explanation["system_prompt"], explanation["summary"]
+    tokens = explanation["system_tokens"]
+    most = estimate_text(summary["text"]) if summary and prompt else tokens
+    told = min(most, tokens) if summary else 0
+    rows: list[list[str]] = []
+    if prompt:
+        rows.append(["system", "1", str(tokens - told), "kept", one_line(prompt)])
+    if summary:
+        messages = "" if prompt else "1"
+        state = f"kept, of {summary['turns']} turns"
+        rows.append(["summary", messages, str(told), state, one_line(summary["text"])])
+    return rows
 
 
 def part_row(part: ExplainedPart, explanation: Explanation) -> list[str]:
