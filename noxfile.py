@@ -176,7 +176,7 @@ def parity(session: nox.Session) -> None:
     """Both languages agree: names, stores, fixtures run, random operations (`-- --sequences N`)."""
     install(session, TOOLS, "package", "test")
     known, _ = OPTIONS.parse_known_args(session.posargs)
-    for script in ("symbols.py", "interplay.py", "talkers.py", "terminal.py"):
+    for script in ("symbols.py", "interplay.py", "talkers.py", "terminal.py", "sessions.py"):
         _check(session, script)
     _check(session, "writers.py", "--seconds", "3")
     reports = [*sorted(REPORTS.glob("python-*.json")), REPORTS / "typescript.json"]
@@ -245,8 +245,8 @@ def conformance(session: nox.Session) -> None:
         url = stack.enter_context(serve.embedded_server(interpreter))
         env = {"TANDEM_EMBEDDED_URL": url}
         if serve.OLLAMA is not None:
-            env["TANDEM_OLLAMA_URL"] = stack.enter_context(serve.ollama_server())
-        session.log(f"conformance of {' and '.join(env.values())}")
+            ollama = serve.ollama_server(TOP / ".nox" / "ollama")
+            env["TANDEM_OLLAMA_URL"] = stack.enter_context(ollama)
         _pytest(session, interpreter, "conformance-python", "-m", "conformance", **env)
         _vitest(session, "conformance-typescript", "conformance", **env)
 
@@ -272,8 +272,8 @@ def chat(session: nox.Session) -> None:
         # nox ends its child at the first Ctrl-C; here the child decides what that stops.
         before = signal.signal(signal.SIGINT, leave_to_child)
         try:
-            arguments = ["chat", *model, *rest]
-            session.run(*program, *arguments, env={"OLLAMA_HOST": url}, external=True)
+            env = {"OLLAMA_HOST": url}
+            session.run(*program, "chat", *model, *rest, env=env, external=True)
         finally:
             signal.signal(signal.SIGINT, before)
 

@@ -102,10 +102,13 @@ def ollama(say: Callable[[str], None]) -> Generator[str | None]:
 
 
 @contextlib.contextmanager
-def ollama_server() -> Generator[str]:
-    """An `ollama serve` of one's own on a free loopback port, for the block; yields its URL."""
+def ollama_server(models: Path | None = None) -> Generator[str]:
+    """An `ollama serve` of one's own on a free loopback port, for the block; yields its URL.
+
+    `models`: the folder of its models; None is the user's.
+    """
     url = f"http://127.0.0.1:{free_port()}"
-    with _server([str(OLLAMA), "serve"], url):
+    with _server([str(OLLAMA), "serve"], url, {"OLLAMA_MODELS": str(models)} if models else {}):
         yield url
 
 
@@ -120,7 +123,7 @@ def embedded_server(python: Path) -> Generator[str]:
 
 
 @contextlib.contextmanager
-def _server(command: list[str], url: str) -> Generator[None]:
+def _server(command: list[str], url: str, env: dict[str, str] | None = None) -> Generator[None]:
     LOG.parent.mkdir(exist_ok=True)
     # A group of its own: Ctrl-C in the terminal is for the chat, not for its server.
     flags = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
@@ -131,7 +134,7 @@ def _server(command: list[str], url: str) -> Generator[None]:
             LOG.open("ab") as log,
             subprocess.Popen(
                 command,
-                env={**os.environ, "OLLAMA_HOST": url.removeprefix("http://")},
+                env={**os.environ, **(env or {}), "OLLAMA_HOST": url.removeprefix("http://")},
                 stdin=subprocess.PIPE,  # its end tells the embedded engine that this process died
                 stdout=log,
                 stderr=log,
