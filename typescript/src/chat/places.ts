@@ -35,7 +35,7 @@ export function followWindow(
 ): Places {
   const kept = count(parts.filter((part) => part.kept));
   const made = kept + dropped.length - places.length - arrived.length;
-  const every = [...places, ...Array<null>(made).fill(null), ...arrived];
+  const every = [...places, ...Array<null>(Math.max(made, 0)).fill(null), ...arrived];
   // What left was in front, but for steps: these leave the newest turn, once that is alone, from
   // behind its question, if it has one.
   const steps = count(parts.filter(({ part }) => part === "steps"));
