@@ -74,7 +74,7 @@ class ChatSubject:
 
 
 def told(memory: MemoryManager) -> Json:
-    """Return what a fixture says of a chat's memory: the summary only where there is one."""
+    """Return what a fixture says of a chat's memory."""
     state: Json = dict(memory.snapshot())
     del state["version"]
     return state

@@ -46,10 +46,10 @@ export function chatSubject(
   };
 }
 
-/** Return what a fixture says of a chat's memory: the summary only where there is one. */
+/** Return what a fixture says of a chat's memory. */
 export function told(memory: MemoryManager): Json {
-  const { system_prompt, summary, messages } = memory.snapshot();
-  return { system_prompt, ...(summary ? { summary } : {}), messages };
+  const { version: _, ...held } = memory.snapshot();
+  return held;
 }
 
 export async function callChat(chat: Chat, name: string, args: Json): Promise<Json> {

@@ -183,9 +183,9 @@ export class Conversation {
     }
   }
 
-  /** Return how far the memory is summarised; of another writer's window nothing is known. */
+  /** Return how far the memory is summarised; what was planned for another window is void. */
   #knownCoverage(): Coverage {
-    if (this.#covered !== this.memory) this.#cover(new Coverage());
+    if (this.#covered !== this.memory) this.#cover(new Coverage(this.journal.waiting));
     return this.#coverage;
   }
 

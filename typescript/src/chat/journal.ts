@@ -23,6 +23,8 @@ export interface SettleOptions {
 export class Journal {
   /** The session that it is written to, if any. */
   readonly sessionId: string | null = null;
+  /** Turns of an earlier process that left without being summarised, oldest first. */
+  waiting: readonly (readonly Message[])[] = [];
   memory: MemoryManager;
   protected readonly newMemory: () => MemoryManager;
 
@@ -42,7 +44,7 @@ export class Journal {
   /** Return a copy of the memory, to go on with. */
   copy(): MemoryManager {
     const memory = this.newMemory();
-    memory.restore(this.memory.snapshot());
+    memory.restore(this.memory.snapshot(), { trim: false });
     return memory;
   }
 

@@ -17,6 +17,7 @@ import { NoAnswerError } from "../core/errors.ts";
 import type { Message } from "../core/messages.ts";
 import type { JsonValue } from "../core/values.ts";
 import type { Store } from "../storage/store.ts";
+import { MOST_TURNS } from "./backlog.ts";
 import type { ConversationOptions, Outcome } from "./conversation.ts";
 import { Conversation } from "./conversation.ts";
 import type { Engine } from "./engine.ts";
@@ -70,6 +71,7 @@ export class Chat extends Conversation {
       systemPrompt: options.systemPrompt ?? null,
       waitMilliseconds,
       leaseMilliseconds,
+      mostWaiting: options.summarize ? MOST_TURNS : 0,
     });
     return chat;
   }

@@ -3,6 +3,8 @@
  *
  * The question is stored as a pending turn before the model is called. The answer is stored with the
  * window that it leaves, in one transaction; so opening the session again restores just that window.
+ * With a summary is stored how many turns had left by then: so a later process knows which of them
+ * it tells of, and finds the others in the store.
  */
 
 import {
@@ -19,6 +21,7 @@ import { canonicalJson, wholeNumber } from "../core/values.ts";
 import type { OpenedSession, Session, SessionChanges, Status } from "../storage/records.ts";
 import { joinRanges } from "../storage/records.ts";
 import type { Store } from "../storage/store.ts";
+import { findWaiting } from "./backlog.ts";
 import type { SettleOptions } from "./journal.ts";
 import { Journal } from "./journal.ts";
 import { Lease } from "./lease.ts";
@@ -28,6 +31,13 @@ import { followWindow, lastPlace, readPlaces } from "./places.ts";
 /** How long to wait before trying again to get a session that another writer has. */
 const PAUSE_MILLISECONDS = 50;
 
+interface StoredJournalOptions {
+  systemPrompt: string | null;
+  waitMilliseconds: number;
+  leaseMilliseconds: number;
+  mostWaiting: number;
+}
+
 /** Writes the memory to one session of `store`, under a lease of its own for each turn. */
 export class StoredJournal extends Journal {
   override readonly sessionId: string;
@@ -35,42 +45,42 @@ export class StoredJournal extends Journal {
   readonly #ids: readonly [userId: string, sessionId: string];
   readonly #wait: number;
   readonly #lease: Lease;
+  readonly #mostWaiting: number;
   #session: Session;
   #places: Places = [];
   // The question of the exchange under way, while it is pending in the store.
   #question: number | null = null;
   #isAsked = false;
 
-  constructor(
+  private constructor(
     newMemory: () => MemoryManager,
     store: Store,
-    opened: OpenedSession,
-    systemPrompt: string | null,
+    session: Session,
     waitMilliseconds: number,
     leaseMilliseconds: number,
+    mostWaiting: number,
   ) {
     super(newMemory);
-    const { session } = opened;
     this.sessionId = session.session_id;
     this.#store = store;
     this.#ids = [session.user_id, session.session_id];
     this.#wait = waitMilliseconds;
     this.#lease = new Lease(store, ...this.#ids, leaseMilliseconds);
+    this.#mostWaiting = mostWaiting;
     this.#session = session;
-    this.#load(opened, systemPrompt ?? session.system_prompt);
   }
 
-  /** Open the user's session, or make it where there is none; null makes a new one. */
+  /**
+   * Open the user's session, or make it where there is none; null makes a new one.
+   *
+   * `mostWaiting`: how many turns to look for that left without being summarised.
+   */
   static async open(
     newMemory: () => MemoryManager,
     store: Store,
     userId: string,
     sessionId: string | null,
-    {
-      systemPrompt,
-      waitMilliseconds,
-      leaseMilliseconds,
-    }: { systemPrompt: string | null; waitMilliseconds: number; leaseMilliseconds: number },
+    { systemPrompt, waitMilliseconds, leaseMilliseconds, mostWaiting }: StoredJournalOptions,
   ): Promise<StoredJournal> {
     const wait = readMilliseconds("wait_milliseconds", waitMilliseconds, 0);
     const lease = readMilliseconds("lease_milliseconds", leaseMilliseconds, 1);
@@ -85,7 +95,10 @@ export class StoredJournal extends Journal {
       });
       opened = await store.openSession(userId, id);
     }
-    return new StoredJournal(newMemory, store, opened, systemPrompt, wait, lease);
+    const { session } = opened;
+    const journal = new StoredJournal(newMemory, store, session, wait, lease, mostWaiting);
+    await journal.#load(opened, systemPrompt ?? session.system_prompt);
+    return journal;
   }
 
   /** Take the session's lease, and take over what other writers have made of the session. */
@@ -176,12 +189,18 @@ export class StoredJournal extends Journal {
   }
 
   /** Make the memory what the session holds, within this conversation's limits. */
-  #load({ session, messages: rows }: OpenedSession, systemPrompt: string | null): void {
+  async #load(
+    { session, messages: rows }: OpenedSession,
+    systemPrompt: string | null,
+  ): Promise<void> {
     const memory = this.newMemory();
+    const [waiting, droppedTurns] = await findWaiting(this.#store, session, this.#mostWaiting);
+    this.waiting = waiting;
     const left = memory.restore({
       version: 1,
       system_prompt: systemPrompt,
       summary: session.summary,
+      dropped_turns: droppedTurns,
       messages: rows.map(({ message }) => message),
     });
     this.#places = followWindow(readPlaces(rows), [], left, memory.explain().parts);
@@ -196,7 +215,7 @@ export class StoredJournal extends Journal {
     const own = this.memory.systemPrompt;
     const isSaved = own === this.#session.system_prompt;
     const opened = await this.#store.openSession(...this.#ids);
-    this.#load(opened, isSaved ? opened.session.system_prompt : own);
+    await this.#load(opened, isSaved ? opened.session.system_prompt : own);
   }
 
   /** Take up the newest turn again where it failed with this question; returns its number. */
@@ -218,7 +237,12 @@ export class StoredJournal extends Journal {
 
   #changes(memory: MemoryManager, places: Places): SessionChanges {
     const { systemPrompt } = memory;
-    const summary = memory.summary as JsonObject | null;
+    const { droppedTurns } = memory;
+    const told = memory.summary;
+    const isBehind = told !== null && told.turns !== droppedTurns;
+    const summary = (
+      isBehind ? { ...told, dropped_turns: droppedTurns } : told
+    ) as JsonObject | null;
     const { system_prompt: storedPrompt, summary: storedSummary } = this.#session;
     const isSame = canonicalJson(summary) === canonicalJson(storedSummary);
     return {

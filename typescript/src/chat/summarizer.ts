@@ -14,11 +14,9 @@ import type { Summary } from "../core/summary.ts";
 import { readSummaryReply, summaryMessages } from "../core/summary.ts";
 import { ThinkingSplitter } from "../core/thinking.ts";
 import { wholeNumber } from "../core/values.ts";
+import { MOST_TURNS } from "./backlog.ts";
 import type { ModelEntry } from "./settings.ts";
 import type { Delta } from "./wire.ts";
-
-/** How many turns may wait for a summary; the oldest go first, and stay in the store alone. */
-const MOST_TURNS = 64;
 
 /** What of a conversation is sent to be summarised at most; less where the context is small. */
 const MOST_INPUT_TOKENS = 2048;
@@ -31,28 +29,31 @@ const REQUEST_TOKENS = 128;
 /**
  * How far a conversation is summarised; it is never changed, but replaced.
  *
- * What waits for a summary is `backlog`, then the window without its first `ahead` turns.
+ * The memory's summary tells of the conversation's first turns, up to its number of `turns`. What
+ * waits for the next one are the turns behind these: those that have left, then those that are
+ * about to leave.
  *
- * `backlog`: turns that left before a summary told of them, oldest first.
- * `ahead`: how many turns in front of the window the memory's summary tells of already.
- * `text`, `turns`: the next summary, and how many of what waits it tells of; null and 0 is none.
+ * `backlog`: the newest of the turns that left and are not told, oldest first.
+ * `loose`: the steps that have left the window's oldest turn while it was its only one.
+ * `text`: the next summary, null where there is none. `until`: the number of the last turn that it
+ *     tells of, counted from the conversation's first.
  */
 export class Coverage {
   readonly backlog: readonly (readonly Message[])[];
-  readonly ahead: number;
+  readonly loose: readonly Message[];
   readonly text: string | null;
-  readonly turns: number;
+  readonly until: number;
 
   constructor(
     backlog: readonly (readonly Message[])[] = [],
-    ahead = 0,
+    loose: readonly Message[] = [],
     text: string | null = null,
-    turns = 0,
+    until = 0,
   ) {
     this.backlog = backlog;
-    this.ahead = ahead;
+    this.loose = loose;
     this.text = text;
-    this.turns = turns;
+    this.until = until;
   }
 
   /**
@@ -68,39 +69,48 @@ export class Coverage {
       return [after, dropped];
     }
     const before = memory.snapshot();
-    const told = memory.summary?.turns ?? 0;
-    const left = putIn(memory, { text: after.text, turns: told + after.turns });
+    const leftBefore = memory.droppedTurns;
+    const left = putIn(memory, { text: after.text, turns: after.until });
     if (left === null) {
-      memory.restore(before);
+      memory.restore(before, { trim: false });
       return [after, dropped];
     }
-    const rest = after.backlog.slice(after.turns);
-    const covering = new Coverage(rest, Math.max(after.turns - after.backlog.length, 0));
+    const told = Math.max(after.until - leftBefore + after.backlog.length, 0);
+    const covering = new Coverage(after.backlog.slice(told), after.loose);
     const moved = left.length > 0 ? memory.explain().parts : [];
     return [covering.#without(moved), [...dropped, ...left]];
   }
 
   /** Go on after an undo, which left `memory`: the next summary may tell of what is undone. */
   undone(memory: MemoryManager): Coverage {
-    const turns = memory.explain().parts.filter(({ part, kept }) => part === "turn" && kept).length;
-    return new Coverage(this.backlog, Math.min(this.ahead, turns));
+    return new Coverage(this.backlog, memory.snapshot().messages.length > 0 ? this.loose : []);
   }
 
   /** Return the making of the next summary, or null while there is one, or no need of one. */
   plan(memory: MemoryManager, entry: ModelEntry, maxTokens: number): Making | null {
-    const turns = [...this.backlog, ...memory.leaving().slice(this.ahead)];
+    const { summary, droppedTurns } = memory;
+    const told = Math.max((summary?.turns ?? 0) - droppedTurns, 0);
+    const leaving = memory.leaving().map((turn, i) => withSteps(turn, i === 0 ? this.loose : []));
+    const ahead = leaving.slice(told);
+    const turns = [...this.backlog, ...ahead];
     if (this.text !== null || turns.length === 0) return null;
-    return new Making(this, memory.summary, turns, entry, maxTokens);
+    const until = droppedTurns + (ahead.length > 0 ? leaving.length : 0);
+    return new Making(this, summary, turns, until, entry, maxTokens);
   }
 
-  /** Go on without the turns that `parts` says have left. */
+  /** Go on without the turns, and the steps, that `parts` says have left. */
   #without(parts: readonly ExplainedPart[]): Coverage {
-    const gone = parts.filter(({ part, kept }) => part === "turn" && !kept);
-    const left = gone.map(({ messages }) => messages);
-    const backlog = [...this.backlog, ...left.slice(this.ahead)];
-    const ahead = Math.max(this.ahead - left.length, 0);
-    if (backlog.length <= MOST_TURNS) return new Coverage(backlog, ahead, this.text, this.turns);
-    return new Coverage(backlog.slice(-MOST_TURNS), ahead);
+    let loose = this.loose;
+    const backlog = [...this.backlog];
+    for (const { part, kept, summarised, messages } of parts) {
+      if (part === "steps") {
+        loose = [...loose, ...messages];
+      } else if (!kept) {
+        if (!summarised) backlog.push(withSteps(messages, loose));
+        loose = [];
+      }
+    }
+    return new Coverage(backlog.slice(-MOST_TURNS), loose, this.text, this.until);
   }
 }
 
@@ -116,7 +126,7 @@ export class Making {
   kept = false;
   readonly entry: ModelEntry;
   readonly messages: readonly Message[];
-  readonly #turns: number;
+  readonly #until: number;
   readonly #maxTokens: number;
   #text = "";
   #fieldThinks = false;
@@ -126,6 +136,7 @@ export class Making {
     coverage: Coverage,
     previous: Summary | null,
     turns: readonly (readonly Message[])[],
+    until: number,
     entry: ModelEntry,
     maxTokens: number,
   ) {
@@ -133,7 +144,7 @@ export class Making {
     const [used, maxInputTokens] = summarizing(entry, maxTokens);
     this.entry = used;
     this.messages = summaryMessages(previous, turns.flat(), { maxTokens, maxInputTokens });
-    this.#turns = turns.length;
+    this.#until = until;
     this.#maxTokens = maxTokens;
   }
 
@@ -151,7 +162,7 @@ export class Making {
     const written = splitter.feed(this.#text).content + splitter.finish().content;
     const maxTokens = this.#maxTokens;
     const text = readSummaryReply(written, this.#doneReason, { maxTokens });
-    return new Coverage(this.coverage.backlog, this.coverage.ahead, text, this.#turns);
+    return new Coverage(this.coverage.backlog, this.coverage.loose, text, this.#until);
   }
 }
 
@@ -189,6 +200,12 @@ function putIn(memory: MemoryManager, summary: Summary): Message[] | null {
   const left = memory.restore(memory.snapshot());
   const noRoom = memory.overBudget || hasSteps(memory.explain().parts);
   return noRoom ? null : left;
+}
+
+/** Return a turn with the steps that had left it back behind its question. */
+function withSteps(turn: readonly Message[], steps: readonly Message[]): Message[] {
+  const first = turn[0]?.role === "user" ? 1 : 0;
+  return [...turn.slice(0, first), ...steps, ...turn.slice(first)];
 }
 
 function hasSteps(parts: readonly ExplainedPart[]): boolean {

@@ -1,5 +1,6 @@
 /** Explanations: which turn is kept, which left, by which rule, and at what token cost. */
 
+import type { Context } from "./frame.ts";
 import type { Message } from "./messages.ts";
 import type { Summary } from "./summary.ts";
 import type { Step, Turn } from "./turns.ts";
@@ -12,12 +13,14 @@ type Rule = "max_turns" | "max_tokens";
  * A turn, or the steps that left the newest turn.
  *
  * `rule` is null for what is kept. `open` is true for a turn that still waits for its answer.
+ * `summarised`: whether the summary tells of it.
  */
 export interface ExplainedPart {
   part: "turn" | "steps";
   kept: boolean;
   rule: Rule | null;
   open: boolean;
+  summarised: boolean;
   tokens: number;
   messages: Message[];
 }
@@ -25,7 +28,9 @@ export interface ExplainedPart {
 /**
  * A window as `MemoryManager.explain` tells it, oldest part first.
  *
- * `tokens` is the cost of all that is kept, `system_tokens` of the system message alone.
+ * `tokens` is the cost of all that is kept, `system_tokens` of the system message alone,
+ * `context_tokens` of what was recalled, wherever that stands. `dropped_turns`: how many turns
+ * have left the window, those among the parts included.
  */
 export interface Explanation {
   tokens: number;
@@ -35,7 +40,10 @@ export interface Explanation {
   over_budget: boolean;
   system_prompt: string | null;
   summary: Summary | null;
+  context: Context | null;
   system_tokens: number;
+  context_tokens: number;
+  dropped_turns: number;
   parts: ExplainedPart[];
 }
 
@@ -51,10 +59,16 @@ export function explainCut(
   return steps.length > 0 ? [...parts, dropped("steps", "max_tokens", steps)] : parts;
 }
 
-/** Return the parts of a window with those that left, in the conversation's order. */
+/**
+ * Return the parts of a window with those that left, in the conversation's order.
+ *
+ * `told`: how many of the window's turns the summary tells of; below 0, how many of the newest that
+ * left it does not tell of.
+ */
 export function explainWindow(
   turns: readonly Turn[],
   droppedParts: readonly ExplainedPart[],
+  told: number,
 ): ExplainedPart[] {
   // Steps that left stand just before the newest turn, from which they came.
   const left = droppedParts.filter(({ part }) => part === "turn");
@@ -62,7 +76,12 @@ export function explainWindow(
   const kept = turns.map((turn) =>
     keptTurn(turn, { isOpen: turn === turns.at(-1) && !isClosed(turn) }),
   );
-  return [...left, ...kept.slice(0, -1), ...steps, ...kept.slice(-1)];
+  const whole = [...left, ...kept].map((part, i) => ({
+    ...part,
+    summarised: i < left.length + told,
+  }));
+  const before = kept.length > 0 ? whole.slice(0, -1) : whole;
+  return [...before, ...steps, ...whole.slice(before.length)];
 }
 
 function keptTurn(turn: Turn, { isOpen }: { isOpen: boolean }): ExplainedPart {
@@ -71,6 +90,7 @@ function keptTurn(turn: Turn, { isOpen }: { isOpen: boolean }): ExplainedPart {
     kept: true,
     rule: null,
     open: isOpen,
+    summarised: false,
     tokens: turn.tokens,
     messages: turnMessages([turn]),
   };
@@ -82,6 +102,7 @@ function dropped(part: "turn" | "steps", rule: Rule, steps: readonly Step[]): Ex
     kept: false,
     rule,
     open: false,
+    summarised: false,
     tokens: steps.reduce((total, step) => total + step.tokens, 0),
     messages: steps.flatMap((step) => step.messages),
   };

@@ -9,12 +9,14 @@
 import { BudgetExceededError } from "./errors.ts";
 import type { ExplainedPart, Explanation } from "./explanation.ts";
 import { explainCut, explainWindow } from "./explanation.ts";
+import type { Context, Frame } from "./frame.ts";
+import { countContext, makeFrame, placeContext, readContext } from "./frame.ts";
 import type { Message, ToolCall } from "./messages.ts";
 import { readMessage, sentMessage } from "./messages.ts";
 import type { Snapshot } from "./snapshot.ts";
 import { readSnapshot, readSystemPrompt, writeSnapshot } from "./snapshot.ts";
 import type { Summary } from "./summary.ts";
-import { readSummary, systemMessage } from "./summary.ts";
+import { readSummary } from "./summary.ts";
 import { estimateTokens } from "./tokens.ts";
 import type { CountTokens, Turn } from "./turns.ts";
 import { appendMessage, arrivingMessages, countMessage, takeSteps, turnMessages } from "./turns.ts";
@@ -46,15 +48,13 @@ export interface MemoryManagerOptions extends WindowOptions {
 export class MemoryManager {
   readonly #limits: Limits;
   readonly #countTokens: CountTokens;
-  #systemPrompt: string | null = null;
-  #summary: Summary | null = null;
-  #system: Message | null = null; // both of them, as they are sent
-  #systemTokens = 0;
+  #frame: Frame;
   // The window is #turns from #start on. What left stays in front until it is as long as the
   // window: so dropping a turn costs the same however long the window is.
   #turns: Turn[] = [];
   #start = 0;
   #tokens = 0;
+  #droppedTurns = 0;
   #dropped: ExplainedPart[] = [];
 
   constructor(options?: MemoryManagerOptions);
@@ -67,34 +67,55 @@ export class MemoryManager {
     const { systemPrompt = null, maxTurns = 20, maxTokens = null, trimTo = null } = options;
     this.#limits = readLimits(maxTurns, maxTokens, trimTo);
     this.#countTokens = options.countTokens ?? estimateTokens;
+    this.#frame = makeFrame(null, null, null, this.#countTokens);
     this.systemPrompt = systemPrompt;
   }
 
   /** The system message's text. Setting it takes effect at once, but trims nothing. */
   get systemPrompt(): string | null {
-    return this.#systemPrompt;
+    return this.#frame.systemPrompt;
   }
 
   set systemPrompt(value: string | null) {
-    this.#setSystem(readSystemPrompt(value), this.#summary);
+    this.#setFrame(readSystemPrompt(value), this.#frame.summary, this.#frame.context);
   }
 
   /**
-   * What stands for turns that have left, sent at the end of the system message.
+   * What stands for turns that have left, sent in the system message behind its prompt.
    *
-   * Setting it takes effect at once, but trims nothing; `clear` drops it.
+   * Setting it takes effect at once, but trims nothing; `clear` drops it. It tells of the first
+   * `turns` turns of the conversation: `explain` says which of them have left.
    */
   get summary(): Summary | null {
-    return copyJson(this.#summary);
+    return copyJson(this.#frame.summary);
   }
 
   set summary(value: Summary | null) {
-    this.#setSystem(this.#systemPrompt, readSummary(value));
+    this.#setFrame(this.#frame.systemPrompt, readSummary(value), this.#frame.context);
+  }
+
+  /**
+   * What was recalled from elsewhere, sent as it is, in its place.
+   *
+   * Setting it takes effect at once, but trims nothing; `clear` drops it. Before the question it
+   * counts as a message of its own.
+   */
+  get context(): Context | null {
+    return copyJson(this.#frame.context);
+  }
+
+  set context(value: Context | null) {
+    this.#setFrame(this.#frame.systemPrompt, this.#frame.summary, readContext(value));
   }
 
   /** The tokens of the window, by `countTokens`. */
   get tokens(): number {
-    return this.#systemTokens + this.#tokens;
+    return this.#frame.tokens + this.#tokens;
+  }
+
+  /** How many turns have left the window since the conversation began. */
+  get droppedTurns(): number {
+    return this.#droppedTurns;
   }
 
   /** Whether the window is over `maxTokens`: a reply or a tool result is never refused. */
@@ -144,7 +165,7 @@ export class MemoryManager {
       message: each,
       cost: countMessage(each, this.#countTokens),
     }));
-    if (read.role === "user") this.#require(this.#systemTokens + (arriving.at(-1)?.cost ?? 0));
+    if (read.role === "user") this.#require(this.#frame.tokens + (arriving.at(-1)?.cost ?? 0));
     for (const each of arriving) {
       appendMessage(this.#turns, each.message, each.cost);
       this.#tokens += each.cost;
@@ -154,7 +175,8 @@ export class MemoryManager {
 
   /** Return what a model is to be sent, as copies; `thinking` only where asked for. */
   getMessages({ includeThinking = false }: { includeThinking?: boolean } = {}): Message[] {
-    const kept = [...(this.#system ? [this.#system] : []), ...turnMessages(this.#window())];
+    const system = this.#frame.system ? [this.#frame.system] : [];
+    const kept = placeContext([...system, ...turnMessages(this.#window())], this.#frame.context);
     return kept.map((message) => sentMessage(message, { includeThinking }));
   }
 
@@ -170,35 +192,38 @@ export class MemoryManager {
     return copyJson(leaving.map((turn) => turnMessages([turn])));
   }
 
-  /** Empty the conversation and drop its summary; the system prompt stays. */
+  /** Empty the conversation, drop its summary and its context; the system prompt stays. */
   clear(): void {
-    this.#setSystem(this.#systemPrompt, null);
-    this.#replace([]);
+    this.#setFrame(this.#frame.systemPrompt, null, null);
+    this.#replace([], 0);
   }
 
   /** Drop the window's last turn and return its messages; none that left comes back. */
   undo(): Message[] {
     const turns = this.#window();
-    this.#replace(turns.slice(0, -1));
+    // One that the summary tells of counts as one that left: the next turn is not told yet.
+    const told = Math.min(this.#told(), turns.length);
+    const rest = turns.slice(0, -1);
+    this.#replace(rest, this.#droppedTurns + Math.max(told - rest.length, 0));
     return turnMessages(turns.slice(-1));
   }
 
   /** Return all that the manager holds, thinking too, as a JSON document of its own. */
   snapshot(): Snapshot {
     const messages = turnMessages(this.#window());
-    return copyJson(writeSnapshot(this.#systemPrompt, this.#summary, messages));
+    return copyJson(writeSnapshot(this.#frame, this.#droppedTurns, messages));
   }
 
   /**
    * Take a snapshot's place, trimmed by this manager's own limits. Returns what left by them.
    *
-   * Throws `InvalidSnapshotError`.
+   * `trim`: false leaves the trimming to the next add. Throws `InvalidSnapshotError`.
    */
-  restore(snapshot: unknown): Message[] {
-    const { systemPrompt, summary, turns } = readSnapshot(snapshot, this.#countTokens);
-    this.#setSystem(systemPrompt, summary, { required: false });
-    this.#replace(turns);
-    return this.#trim();
+  restore(snapshot: unknown, { trim = true }: { trim?: boolean } = {}): Message[] {
+    const { frame, droppedTurns, turns } = readSnapshot(snapshot, this.#countTokens);
+    this.#frame = frame;
+    this.#replace(turns, droppedTurns);
+    return trim ? this.#trim() : [];
   }
 
   /**
@@ -213,10 +238,13 @@ export class MemoryManager {
       max_turns: this.#limits.maxTurns,
       trim_to: this.#limits.trimTo,
       over_budget: this.overBudget,
-      system_prompt: this.#systemPrompt,
+      system_prompt: this.#frame.systemPrompt,
       summary: this.summary,
-      system_tokens: this.#systemTokens,
-      parts: copyJson(explainWindow(this.#window(), this.#dropped)),
+      context: this.context,
+      system_tokens: this.#frame.systemTokens,
+      context_tokens: countContext(this.#frame, this.#countTokens),
+      dropped_turns: this.#droppedTurns,
+      parts: copyJson(explainWindow(this.#window(), this.#dropped, this.#told())),
     };
   }
 
@@ -228,18 +256,15 @@ export class MemoryManager {
     return this.#start < this.#turns.length ? this.#turns.at(-1) : undefined;
   }
 
-  #setSystem(
-    systemPrompt: string | null,
-    summary: Summary | null,
-    { required = true }: { required?: boolean } = {},
-  ): void {
-    const system = systemMessage(systemPrompt, summary);
-    const tokens = system ? countMessage(system, this.#countTokens) : 0;
-    if (required) this.#require(tokens);
-    this.#systemPrompt = systemPrompt;
-    this.#summary = summary;
-    this.#system = system;
-    this.#systemTokens = tokens;
+  /** Return how many of the window's turns the summary tells of, below 0 as they are short. */
+  #told(): number {
+    return (this.#frame.summary?.turns ?? 0) - this.#droppedTurns;
+  }
+
+  #setFrame(systemPrompt: string | null, summary: Summary | null, context: Context | null): void {
+    const frame = makeFrame(systemPrompt, summary, context, this.#countTokens);
+    this.#require(frame.tokens);
+    this.#frame = frame;
   }
 
   #require(tokens: number): void {
@@ -247,8 +272,9 @@ export class MemoryManager {
     if (allowed !== null && tokens > allowed) throw new BudgetExceededError(tokens, allowed);
   }
 
-  #replace(turns: Turn[]): void {
+  #replace(turns: Turn[], droppedTurns: number): void {
     this.#turns = turns;
+    this.#droppedTurns = droppedTurns;
     this.#start = 0;
     this.#tokens = turns.reduce((total, turn) => total + turn.tokens, 0);
     this.#dropped = [];
@@ -263,6 +289,7 @@ export class MemoryManager {
     this.#dropped = explainCut(left, steps, cut);
     this.#start = end;
     this.#tokens -= cut.tokens;
+    this.#droppedTurns += cut.turns;
     if (this.#start * 2 >= this.#turns.length) {
       this.#turns.splice(0, this.#start);
       this.#start = 0;

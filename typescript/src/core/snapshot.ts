@@ -6,43 +6,51 @@ import {
   quote,
   ToolCallNotFoundError,
 } from "./errors.ts";
+import type { Context, Frame } from "./frame.ts";
+import { makeFrame, readContext } from "./frame.ts";
 import type { Message } from "./messages.ts";
 import { readMessage } from "./messages.ts";
 import type { Summary } from "./summary.ts";
 import { readSummary } from "./summary.ts";
 import type { CountTokens, Turn } from "./turns.ts";
 import { extendTurns } from "./turns.ts";
-import { isObject, wellFormed } from "./values.ts";
+import { isObject, wellFormed, wholeNumber } from "./values.ts";
 
 const VERSION = 1;
 
 /**
- * A system prompt, a summary if there is one, and the messages of a window.
+ * A system prompt, a summary and context where there are any, and the messages of a window.
  *
- * The limits are the receiver's own.
+ * `dropped_turns`: how many turns have left the window, absent for none. The limits are the
+ * receiver's own.
  */
 export interface Snapshot {
   version: number;
   system_prompt: string | null;
   summary?: Summary;
+  context?: Context;
+  dropped_turns?: number;
   messages: Message[];
 }
 
-/** Return the snapshot of a window; it holds `messages` themselves, not copies. */
-export function writeSnapshot(
-  systemPrompt: string | null,
-  summary: Summary | null,
-  messages: Message[],
-): Snapshot {
-  const snapshot = { version: VERSION, system_prompt: systemPrompt, messages };
-  return summary ? { ...snapshot, summary } : snapshot;
+/** What a snapshot holds, as `readSnapshot` checked it. */
+export interface Restored {
+  readonly frame: Frame;
+  readonly droppedTurns: number;
+  readonly turns: Turn[];
 }
 
-/** Return a snapshot's system prompt, summary and turns, or throw `InvalidSnapshotError`. */
-export function readSnapshot(
-  value: unknown,
-  countTokens: CountTokens,
-): { systemPrompt: string | null; summary: Summary | null; turns: Turn[] } {
+/** Return the snapshot of a window; it holds `messages` themselves, not copies. */
+export function writeSnapshot(frame: Frame, droppedTurns: number, messages: Message[]): Snapshot {
+  const snapshot: Snapshot = { version: VERSION, system_prompt: frame.systemPrompt, messages };
+  if (frame.summary) snapshot.summary = frame.summary;
+  if (frame.context) snapshot.context = frame.context;
+  if (droppedTurns > 0) snapshot.dropped_turns = droppedTurns;
+  return snapshot;
+}
+
+/** Return what a snapshot holds, or throw `InvalidSnapshotError`. */
+export function readSnapshot(value: unknown, countTokens: CountTokens): Restored {
   if (!isObject(value)) {
     throw new InvalidSnapshotError("", `must be an object, not ${quote(value)}`);
   }
@@ -58,11 +66,17 @@ export function readSnapshot(
     readSystemPrompt(value.system_prompt ?? null),
   );
   const summary = located("summary", () => readSummary(value.summary));
+  const context = located("context", () => readContext(value.context));
+  const droppedTurns = wholeNumber(value.dropped_turns === undefined ? 0 : value.dropped_turns);
+  if (droppedTurns === null) {
+    const hint = `must be a whole number from 0 up, not ${quote(value.dropped_turns)}`;
+    throw new InvalidSnapshotError("dropped_turns", hint);
+  }
   const turns: Turn[] = [];
   for (const [i, message] of messages.entries()) {
     located(`messages[${i}]`, () => extendTurns(turns, readMessage(message), countTokens));
   }
-  return { systemPrompt, summary, turns };
+  return { frame: makeFrame(systemPrompt, summary, context, countTokens), droppedTurns, turns };
 }
 
 /** Say of what is wrong inside where in the snapshot it is. */

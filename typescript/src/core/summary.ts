@@ -23,7 +23,8 @@ const BEFORE_LIMIT =
   "short plain sentences in the language of the conversation, at most ";
 const AFTER_LIMIT = " words. Write the summary and nothing else.";
 
-const HEADING = "Summary of the conversation so far:";
+/** What stands above a summary, for the model that talks and for the one that summarises. */
+export const HEADING = "Summary of the conversation so far:";
 
 // Digits, signs and white space; beyond Latin-1's first half everything may be a word.
 const NO_WORDS = /^[^A-Za-z\xaa-\u{10ffff}]*$/u;
@@ -134,18 +135,4 @@ export function readSummary(value: unknown): Summary | null {
     throw new InvalidMessageError("summary.turns", "wrong_type", hint);
   }
   return { text, turns };
-}
-
-/**
- * Return the one system message, of the system prompt and then the summary; null without both.
- *
- * Recent Qwen templates refuse a second system message.
- */
-export function systemMessage(
-  systemPrompt: string | null,
-  summary: Summary | null,
-): Message | null {
-  const parts = [systemPrompt, summary && `${HEADING}\n${summary.text}`];
-  const content = parts.filter((part) => part).join("\n\n");
-  return content ? { role: "system", content } : null;
 }

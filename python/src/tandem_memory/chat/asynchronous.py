@@ -14,6 +14,7 @@ from ..core.messages import Message
 from ..core.tokens import estimate_tokens
 from ..core.turns import CountTokens
 from ..storage.store import Store
+from .backlog import MOST_TURNS
 from .conversation import Conversation, Outcome
 from .engine import AsyncEngine, AsyncOllamaEngine
 from .exchange import Question, Reply
@@ -75,6 +76,7 @@ class AsyncChat(Conversation[AsyncEngine]):
             system_prompt=system_prompt,
             wait_milliseconds=wait_milliseconds,
             lease_milliseconds=lease_milliseconds,
+            most_waiting=MOST_TURNS if summarize else 0,
         )
         return self
 

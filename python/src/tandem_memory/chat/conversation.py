@@ -166,9 +166,9 @@ class Conversation(Generic[EngineT]):
             making.kept = True
 
     def _known_coverage(self) -> Coverage:
-        """Return how far the memory is summarised; of another writer's window nothing is known."""
+        """Return how far the memory is summarised; what was planned for another window is void."""
         if self._covered is not self.memory:
-            self._cover(Coverage())
+            self._cover(Coverage(self._journal.waiting))
         return self._coverage
 
     def _cover(self, coverage: Coverage) -> None:

@@ -22,6 +22,9 @@ class Journal:
     session_id: str | None = None
     """The session that it is written to, if any."""
 
+    waiting: Sequence[Sequence[Message]] = ()
+    """Turns of an earlier process that left without being summarised, oldest first."""
+
     def __init__(self, new_memory: Callable[[], MemoryManager]) -> None:
         self.memory = new_memory()
         self._new_memory = new_memory
@@ -36,7 +39,7 @@ class Journal:
     def copy(self) -> MemoryManager:
         """Return a copy of the memory, to go on with."""
         memory = self._new_memory()
-        memory.restore(self.memory.snapshot())
+        memory.restore(self.memory.snapshot(), trim=False)
         return memory
 
     def ask(self, question: JsonObject | None) -> None:

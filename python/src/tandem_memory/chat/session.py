@@ -29,6 +29,7 @@ from ..core.messages import Message
 from ..core.tokens import estimate_tokens
 from ..core.turns import CountTokens
 from ..storage.store import Store
+from .backlog import MOST_TURNS
 from .conversation import Conversation, Outcome
 from .engine import Engine, OllamaEngine
 from .exchange import Question, Reply
@@ -98,6 +99,7 @@ class Chat(Conversation[Engine]):
             system_prompt=system_prompt,
             wait_milliseconds=wait_milliseconds,
             lease_milliseconds=lease_milliseconds,
+            most_waiting=MOST_TURNS if summarize else 0,
         )
         return self
 

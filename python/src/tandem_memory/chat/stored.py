@@ -2,6 +2,8 @@
 
 The question is stored as a pending turn before the model is called. The answer is stored with the
 window that it leaves, in one transaction; so opening the session again restores just that window.
+With a summary is stored how many turns had left by then: so a later process knows which of them it
+tells of, and finds the others in the store.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from ..storage.records import (
     join_ranges,
 )
 from ..storage.store import Store
+from .backlog import find_waiting
 from .journal import Journal
 from .lease import Lease
 from .places import Places, follow_window, last_place, read_places
@@ -46,22 +49,23 @@ class StoredJournal(Journal):
         self,
         new_memory: Callable[[], MemoryManager],
         store: Store,
-        opened: OpenedSession,
-        system_prompt: str | None,
+        session: Session,
         wait_milliseconds: int,
         lease_milliseconds: int,
+        most_waiting: int,
     ) -> None:
         super().__init__(new_memory)
-        session = opened["session"]
         self.session_id: str | None = session["session_id"]
         self._store = store
         self._ids = session["user_id"], session["session_id"]
         self._wait = wait_milliseconds / 1000
         self._lease = Lease(store, *self._ids, lease_milliseconds)
+        self._most_waiting = most_waiting
         # The question of the exchange under way, while it is pending in the store.
         self._question: int | None = None
         self._is_asked = False
-        self._load(opened, session["system_prompt"] if system_prompt is None else system_prompt)
+        self._session = session
+        self._places: Places = []
 
     @classmethod
     def open(
@@ -74,8 +78,12 @@ class StoredJournal(Journal):
         system_prompt: str | None,
         wait_milliseconds: int,
         lease_milliseconds: int,
+        most_waiting: int,
     ) -> Self:
-        """Open the user's session, or make it where there is none; None makes a new one."""
+        """Open the user's session, or make it where there is none; None makes a new one.
+
+        `most_waiting`: how many turns to look for that left without being summarised.
+        """
         wait = read_milliseconds("wait_milliseconds", wait_milliseconds, 0)
         lease = read_milliseconds("lease_milliseconds", lease_milliseconds, 1)
         if session_id is None:
@@ -86,7 +94,10 @@ class StoredJournal(Journal):
             with suppress(SessionExistsError):  # another made it just now
                 store.create_session(user_id, session_id, system_prompt=system_prompt)
             opened = store.open_session(user_id, session_id)
-        return cls(new_memory, store, opened, system_prompt, wait, lease)
+        session = opened["session"]
+        self = cls(new_memory, store, session, wait, lease, most_waiting)
+        self._load(opened, session["system_prompt"] if system_prompt is None else system_prompt)
+        return self
 
     def hold(self) -> Iterator[float]:
         """Take the session's lease, and take over what other writers have made of the session."""
@@ -168,10 +179,12 @@ class StoredJournal(Journal):
         """Make the memory what the session holds, within this conversation's limits."""
         session, rows = opened["session"], opened["messages"]
         memory = self._new_memory()
+        self.waiting, dropped_turns = find_waiting(self._store, session, self._most_waiting)
         snapshot = {
             "version": 1,
             "system_prompt": system_prompt,
             "summary": session["summary"],
+            "dropped_turns": dropped_turns,
             "messages": [row["message"] for row in rows],
         }
         left = memory.restore(snapshot)
@@ -209,6 +222,8 @@ class StoredJournal(Journal):
         if memory.system_prompt != self._session["system_prompt"]:
             changes["system_prompt"] = memory.system_prompt
         summary = cast("JsonObject | None", memory.summary)
+        if summary is not None and summary["turns"] != memory.dropped_turns:
+            summary["dropped_turns"] = memory.dropped_turns
         if summary != self._session["summary"]:
             changes["summary"] = summary
         return changes

@@ -17,13 +17,11 @@ from ..core.messages import Message
 from ..core.summary import Summary, read_summary_reply, summary_messages
 from ..core.thinking import ThinkingSplitter
 from ..core.values import whole_number
+from .backlog import MOST_TURNS
 from .settings import ModelEntry
 from .wire import Delta
 
 __all__ = ["Coverage", "Making", "read_summary_tokens"]
-
-MOST_TURNS = 64
-"""How many turns may wait for a summary; the oldest go first, and stay in the store alone."""
 
 MOST_INPUT_TOKENS = 2048
 """What of a conversation is sent to be summarised at most; less where the context is small."""
@@ -37,24 +35,27 @@ REQUEST_TOKENS = 128
 class Coverage:
     """How far a conversation is summarised; it is never changed, but replaced.
 
-    What waits for a summary is `backlog`, then the window without its first `ahead` turns.
+    The memory's summary tells of the conversation's first turns, up to its number of `turns`. What
+    waits for the next one are the turns behind these: those that have left, then those that are
+    about to leave.
 
-    `backlog`: turns that left before a summary told of them, oldest first.
-    `ahead`: how many turns in front of the window the memory's summary tells of already.
-    `text`, `turns`: the next summary, and how many of what waits it tells of; None and 0 is none.
+    `backlog`: the newest of the turns that left and are not told, oldest first.
+    `loose`: the steps that have left the window's oldest turn while it was its only one.
+    `text`: the next summary, None where there is none. `until`: the number of the last turn that
+        it tells of, counted from the conversation's first.
     """
 
     def __init__(
         self,
         backlog: Sequence[Sequence[Message]] = (),
-        ahead: int = 0,
+        loose: Sequence[Message] = (),
         text: str | None = None,
-        turns: int = 0,
+        until: int = 0,
     ) -> None:
         self.backlog = backlog
-        self.ahead = ahead
+        self.loose = loose
         self.text = text
-        self.turns = turns
+        self.until = until
 
     def follow(
         self, memory: MemoryManager, dropped: list[Message]
@@ -68,36 +69,44 @@ class Coverage:
         after = self._without(parts)
         if after.text is None or not after.backlog or has_steps(parts):
             return after, dropped
-        before, previous = memory.snapshot(), memory.summary
-        told = previous["turns"] if previous else 0
-        left = put_in(memory, {"text": after.text, "turns": told + after.turns})
+        before, left_before = memory.snapshot(), memory.dropped_turns
+        left = put_in(memory, {"text": after.text, "turns": after.until})
         if left is None:
-            memory.restore(before)
+            memory.restore(before, trim=False)
             return after, dropped
-        rest = after.backlog[after.turns :]
-        covering = Coverage(rest, max(after.turns - len(after.backlog), 0))
+        told = max(after.until - left_before + len(after.backlog), 0)
+        covering = Coverage(after.backlog[told:], after.loose)
         return covering._without(memory.explain()["parts"] if left else []), dropped + left
 
     def undone(self, memory: MemoryManager) -> Coverage:
         """Go on after an undo, which left `memory`: the next summary may tell of what is undone."""
-        turns = sum(part["part"] == "turn" and part["kept"] for part in memory.explain()["parts"])
-        return Coverage(self.backlog, min(self.ahead, turns))
+        return Coverage(self.backlog, self.loose if memory.snapshot()["messages"] else ())
 
     def plan(self, memory: MemoryManager, entry: ModelEntry, max_tokens: int) -> Making | None:
         """Return the making of the next summary, or None while there is one, or no need of one."""
-        turns = [*self.backlog, *memory.leaving()[self.ahead :]]
+        summary, dropped_turns = memory.summary, memory.dropped_turns
+        told = max((summary["turns"] if summary else 0) - dropped_turns, 0)
+        leaving = [
+            with_steps(turn, () if i else self.loose) for i, turn in enumerate(memory.leaving())
+        ]
+        ahead = leaving[told:]
+        turns = [*self.backlog, *ahead]
         if self.text is not None or not turns:
             return None
-        return Making(self, memory.summary, turns, entry, max_tokens)
+        until = dropped_turns + (len(leaving) if ahead else 0)
+        return Making(self, summary, turns, until, entry, max_tokens)
 
     def _without(self, parts: Sequence[ExplainedPart]) -> Coverage:
-        """Go on without the turns that `parts` says have left."""
-        left = [part["messages"] for part in parts if not part["kept"] and part["part"] == "turn"]
-        backlog = [*self.backlog, *left[self.ahead :]]
-        ahead = max(self.ahead - len(left), 0)
-        if len(backlog) <= MOST_TURNS:
-            return Coverage(backlog, ahead, self.text, self.turns)
-        return Coverage(backlog[-MOST_TURNS:], ahead)
+        """Go on without the turns, and the steps, that `parts` says have left."""
+        loose, backlog = self.loose, list(self.backlog)
+        for part in parts:
+            if part["part"] == "steps":
+                loose = [*loose, *part["messages"]]
+            elif not part["kept"]:
+                if not part["summarised"]:
+                    backlog.append(with_steps(part["messages"], loose))
+                loose = ()
+        return Coverage(backlog[-MOST_TURNS:], loose, self.text, self.until)
 
 
 class Making:
@@ -113,6 +122,7 @@ class Making:
         coverage: Coverage,
         previous: Summary | None,
         turns: Sequence[Sequence[Message]],
+        until: int,
         entry: ModelEntry,
         max_tokens: int,
     ) -> None:
@@ -126,7 +136,7 @@ class Making:
             max_tokens=max_tokens,
             max_input_tokens=room,
         )
-        self._turns = len(turns)
+        self._until = until
         self._max_tokens = max_tokens
         self._text = ""
         self._field_thinks = False
@@ -145,7 +155,7 @@ class Making:
         splitter = ThinkingSplitter(opens_thinking=opens_thinking)
         text = splitter.feed(self._text).content + splitter.finish().content
         text = read_summary_reply(text, self._done_reason, max_tokens=self._max_tokens)
-        return Coverage(self.coverage.backlog, self.coverage.ahead, text, self._turns)
+        return Coverage(self.coverage.backlog, self.coverage.loose, text, self._until)
 
 
 def read_summary_tokens(value: object) -> int:
@@ -180,6 +190,12 @@ def put_in(memory: MemoryManager, summary: Summary) -> list[Message] | None:
     left = memory.restore(memory.snapshot())
     no_room = memory.over_budget or has_steps(memory.explain()["parts"])
     return None if no_room else left
+
+
+def with_steps(turn: Sequence[Message], steps: Sequence[Message]) -> list[Message]:
+    """Return a turn with the steps that had left it back behind its question."""
+    first = 1 if turn[0]["role"] == "user" else 0
+    return [*turn[:first], *steps, *turn[first:]]
 
 
 def has_steps(parts: Sequence[ExplainedPart]) -> bool:

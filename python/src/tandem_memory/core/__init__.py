@@ -24,12 +24,14 @@ from .errors import (
     StoreFullError,
     StoreTooNewError,
     StoreUnavailableError,
+    SummaryFailedError,
     TandemError,
     ToolCallNotFoundError,
     UnknownModelError,
     UnsupportedCapabilityError,
 )
 from .explanation import ExplainedPart, Explanation
+from .frame import Context, Place
 from .manager import MemoryManager
 from .messages import (
     Message,
@@ -39,6 +41,7 @@ from .messages import (
     read_message,
 )
 from .snapshot import Snapshot
+from .summary import Summary, read_summary_reply, summary_messages
 from .thinking import ThinkingSplitter, Thought, split_thinking
 from .tokens import (
     IMAGE_TOKENS,
@@ -53,6 +56,7 @@ from .window import Window, window
 __all__ = [
     "IMAGE_TOKENS",
     "BudgetExceededError",
+    "Context",
     "ContextTruncatedError",
     "CountTokens",
     "ExplainedPart",
@@ -71,6 +75,7 @@ __all__ = [
     "ModelNotFoundError",
     "NoAnswerError",
     "NotAStoreError",
+    "Place",
     "ReplyBrokenOffError",
     "ReplyNotStoredError",
     "Role",
@@ -84,6 +89,8 @@ __all__ = [
     "StoreFullError",
     "StoreTooNewError",
     "StoreUnavailableError",
+    "Summary",
+    "SummaryFailedError",
     "TandemError",
     "ThinkingSplitter",
     "Thought",
@@ -97,6 +104,8 @@ __all__ = [
     "estimate_tokens",
     "estimate_tools",
     "read_message",
+    "read_summary_reply",
     "split_thinking",
+    "summary_messages",
     "window",
 ]

@@ -11,9 +11,10 @@ from collections.abc import Sequence
 
 from .errors import BudgetExceededError
 from .explanation import ExplainedPart, Explanation, explain_cut, explain_window
+from .frame import Context, count_context, make_frame, place_context, read_context
 from .messages import Message, ToolCall, read_message, sent_message
 from .snapshot import Snapshot, read_snapshot, read_system_prompt, write_snapshot
-from .summary import Summary, read_summary, system_message
+from .summary import Summary, read_summary
 from .tokens import estimate_tokens
 from .turns import (
     CountTokens,
@@ -57,43 +58,60 @@ class MemoryManager:
     ) -> None:
         self._limits = read_limits(max_turns, max_tokens, trim_to)
         self._count_tokens = count_tokens
-        self._system_prompt: str | None = None
-        self._summary: Summary | None = None
-        self._system: Message | None = None  # both of them, as they are sent
-        self._system_tokens = 0
+        self._frame = make_frame(None, None, None, count_tokens)
         # The window is _turns[_start:]. What left stays in front until it is as long as the window:
         # so dropping a turn costs the same however long the window is.
         self._turns: list[Turn] = []
         self._start = 0
         self._tokens = 0
+        self._dropped_turns = 0
         self._dropped: list[ExplainedPart] = []
         self.system_prompt = system_prompt
 
     @property
     def system_prompt(self) -> str | None:
         """The system message's text. Setting it takes effect at once, but trims nothing."""
-        return self._system_prompt
+        return self._frame.system_prompt
 
     @system_prompt.setter
     def system_prompt(self, value: str | None) -> None:
-        self._set_system(read_system_prompt(value), self._summary)
+        self._set_frame(read_system_prompt(value), self._frame.summary, self._frame.context)
 
     @property
     def summary(self) -> Summary | None:
-        """What stands for turns that have left, sent at the end of the system message.
+        """What stands for turns that have left, sent in the system message behind its prompt.
 
-        Setting it takes effect at once, but trims nothing; `clear` drops it.
+        Setting it takes effect at once, but trims nothing; `clear` drops it. It tells of the first
+        `turns` turns of the conversation: `explain` says which of them have left.
         """
-        return copy_json(self._summary)
+        return copy_json(self._frame.summary)
 
     @summary.setter
     def summary(self, value: Summary | None) -> None:
-        self._set_system(self._system_prompt, read_summary(value))
+        self._set_frame(self._frame.system_prompt, read_summary(value), self._frame.context)
+
+    @property
+    def context(self) -> Context | None:
+        """What was recalled from elsewhere, sent as it is, in its place.
+
+        Setting it takes effect at once, but trims nothing; `clear` drops it. Before the question it
+        counts as a message of its own.
+        """
+        return copy_json(self._frame.context)
+
+    @context.setter
+    def context(self, value: Context | None) -> None:
+        self._set_frame(self._frame.system_prompt, self._frame.summary, read_context(value))
 
     @property
     def tokens(self) -> int:
         """The tokens of the window, by `count_tokens`."""
-        return self._system_tokens + self._tokens
+        return self._frame.tokens + self._tokens
+
+    @property
+    def dropped_turns(self) -> int:
+        """How many turns have left the window since the conversation began."""
+        return self._dropped_turns
 
     @property
     def over_budget(self) -> bool:
@@ -141,7 +159,7 @@ class MemoryManager:
         arriving = arriving_messages(self._newest(), read)
         costs = [count_message(each, self._count_tokens) for each in arriving]
         if read["role"] == "user":
-            self._require(self._system_tokens + costs[-1])
+            self._require(self._frame.tokens + costs[-1])
         for each, cost in zip(arriving, costs, strict=True):
             append_message(self._turns, each, cost)
         self._tokens += sum(costs)
@@ -149,7 +167,8 @@ class MemoryManager:
 
     def get_messages(self, *, include_thinking: bool = False) -> list[Message]:
         """Return what a model is to be sent, as copies; `thinking` only where asked for."""
-        kept = ([self._system] if self._system else []) + turn_messages(self._window())
+        system = [self._frame.system] if self._frame.system else []
+        kept = place_context(system + turn_messages(self._window()), self._frame.context)
         return [sent_message(message, include_thinking=include_thinking) for message in kept]
 
     def leaving(self) -> list[list[Message]]:
@@ -163,30 +182,32 @@ class MemoryManager:
         return copy_json([turn_messages([turn]) for turn in leaving])
 
     def clear(self) -> None:
-        """Empty the conversation and drop its summary; the system prompt stays."""
-        self._set_system(self._system_prompt, None)
-        self._replace([])
+        """Empty the conversation, drop its summary and its context; the system prompt stays."""
+        self._set_frame(self._frame.system_prompt, None, None)
+        self._replace([], 0)
 
     def undo(self) -> list[Message]:
         """Drop the window's last turn and return its messages; none that left comes back."""
         turns = self._window()
-        self._replace(turns[:-1])
+        # One that the summary tells of counts as one that left: the next turn is not told yet.
+        told = min(self._told(), len(turns))
+        self._replace(turns[:-1], self._dropped_turns + max(told - len(turns[:-1]), 0))
         return turn_messages(turns[-1:])
 
     def snapshot(self) -> Snapshot:
         """Return all that the manager holds, thinking too, as a JSON document of its own."""
         messages = turn_messages(self._window())
-        return copy_json(write_snapshot(self._system_prompt, self._summary, messages))
+        return copy_json(write_snapshot(self._frame, self._dropped_turns, messages))
 
-    def restore(self, snapshot: object) -> list[Message]:
+    def restore(self, snapshot: object, *, trim: bool = True) -> list[Message]:
         """Take a snapshot's place, trimmed by this manager's own limits. Returns what left by them.
 
-        Raises `InvalidSnapshotError`.
+        `trim`: False leaves the trimming to the next add. Raises `InvalidSnapshotError`.
         """
-        system_prompt, summary, turns = read_snapshot(snapshot, self._count_tokens)
-        self._set_system(system_prompt, summary, required=False)
-        self._replace(turns)
-        return self._trim()
+        read = read_snapshot(snapshot, self._count_tokens)
+        self._frame = read.frame
+        self._replace(read.turns, read.dropped_turns)
+        return self._trim() if trim else []
 
     def explain(self) -> Explanation:
         """Tell for each turn whether it is kept, by which rule it left, and at what token cost.
@@ -199,10 +220,13 @@ class MemoryManager:
             "max_turns": self._limits.max_turns,
             "trim_to": self._limits.trim_to,
             "over_budget": self.over_budget,
-            "system_prompt": self._system_prompt,
+            "system_prompt": self._frame.system_prompt,
             "summary": self.summary,
-            "system_tokens": self._system_tokens,
-            "parts": copy_json(explain_window(self._window(), self._dropped)),
+            "context": self.context,
+            "system_tokens": self._frame.system_tokens,
+            "context_tokens": count_context(self._frame, self._count_tokens),
+            "dropped_turns": self._dropped_turns,
+            "parts": copy_json(explain_window(self._window(), self._dropped, self._told())),
         }
 
     def _window(self) -> list[Turn]:
@@ -211,23 +235,26 @@ class MemoryManager:
     def _newest(self) -> Turn | None:
         return self._turns[-1] if self._start < len(self._turns) else None
 
-    def _set_system(
-        self, system_prompt: str | None, summary: Summary | None, *, required: bool = True
+    def _told(self) -> int:
+        """Return how many of the window's turns the summary tells of, below 0 as they are short."""
+        summary = self._frame.summary
+        return (summary["turns"] if summary else 0) - self._dropped_turns
+
+    def _set_frame(
+        self, system_prompt: str | None, summary: Summary | None, context: Context | None
     ) -> None:
-        system = system_message(system_prompt, summary)
-        tokens = count_message(system, self._count_tokens) if system else 0
-        if required:
-            self._require(tokens)
-        self._system_prompt, self._summary = system_prompt, summary
-        self._system, self._system_tokens = system, tokens
+        frame = make_frame(system_prompt, summary, context, self._count_tokens)
+        self._require(frame.tokens)
+        self._frame = frame
 
     def _require(self, tokens: int) -> None:
         allowed = self._limits.max_tokens
         if allowed is not None and tokens > allowed:
             raise BudgetExceededError(tokens, allowed)
 
-    def _replace(self, turns: list[Turn]) -> None:
+    def _replace(self, turns: list[Turn], dropped_turns: int) -> None:
         self._turns, self._start = turns, 0
+        self._dropped_turns = dropped_turns
         self._tokens = sum(turn.tokens for turn in turns)
         self._dropped = []
 
@@ -239,6 +266,7 @@ class MemoryManager:
         self._dropped = explain_cut(left, steps, cut)
         self._start = end
         self._tokens -= cut.tokens
+        self._dropped_turns += cut.turns
         if self._start * 2 >= len(self._turns):
             del self._turns[: self._start]
             self._start = 0

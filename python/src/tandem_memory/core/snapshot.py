@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import NotRequired, TypedDict, cast
 
 from .errors import (
@@ -12,40 +13,56 @@ from .errors import (
     ToolCallNotFoundError,
     quote,
 )
+from .frame import Context, Frame, make_frame, read_context
 from .messages import Message, read_message
 from .summary import Summary, read_summary
 from .turns import CountTokens, Turn, extend_turns
-from .values import well_formed
+from .values import well_formed, whole_number
 
-__all__ = ["Snapshot", "read_snapshot", "read_system_prompt", "write_snapshot"]
+__all__ = ["Restored", "Snapshot", "read_snapshot", "read_system_prompt", "write_snapshot"]
 
 VERSION = 1
 
 
 class Snapshot(TypedDict):
-    """A system prompt, a summary if there is one, and the messages of a window.
+    """A system prompt, a summary and context where there are any, and the messages of a window.
 
-    The limits are the receiver's own.
+    `dropped_turns`: how many turns have left the window, absent for none. The limits are the
+    receiver's own.
     """
 
     version: int
     system_prompt: str | None
     summary: NotRequired[Summary]
+    context: NotRequired[Context]
+    dropped_turns: NotRequired[int]
     messages: list[Message]
 
 
-def write_snapshot(
-    system_prompt: str | None, summary: Summary | None, messages: list[Message]
-) -> Snapshot:
+@dataclass(frozen=True)
+class Restored:
+    """What a snapshot holds, as `read_snapshot` checked it."""
+
+    frame: Frame
+    dropped_turns: int
+    turns: list[Turn]
+
+
+def write_snapshot(frame: Frame, dropped_turns: int, messages: list[Message]) -> Snapshot:
     """Return the snapshot of a window; it holds `messages` themselves, not copies."""
-    snapshot: Snapshot = {"version": VERSION, "system_prompt": system_prompt, "messages": messages}
-    return {**snapshot, "summary": summary} if summary else snapshot
+    prompt = frame.system_prompt
+    snapshot: Snapshot = {"version": VERSION, "system_prompt": prompt, "messages": messages}
+    if frame.summary:
+        snapshot["summary"] = frame.summary
+    if frame.context:
+        snapshot["context"] = frame.context
+    if dropped_turns:
+        snapshot["dropped_turns"] = dropped_turns
+    return snapshot
 
 
-def read_snapshot(
-    value: object, count_tokens: CountTokens
-) -> tuple[str | None, Summary | None, list[Turn]]:
-    """Return a snapshot's system prompt, summary and turns, or raise `InvalidSnapshotError`."""
+def read_snapshot(value: object, count_tokens: CountTokens) -> Restored:
+    """Return what a snapshot holds, or raise `InvalidSnapshotError`."""
     if not isinstance(value, dict):
         raise InvalidSnapshotError("", f"must be an object, not {quote(value)}")
     fields = cast("dict[str, object]", value)
@@ -59,11 +76,18 @@ def read_snapshot(
         system_prompt = read_system_prompt(fields.get("system_prompt"))
     with located("summary"):
         summary = read_summary(fields.get("summary"))
+    with located("context"):
+        context = read_context(fields.get("context"))
+    dropped_turns = whole_number(fields.get("dropped_turns", 0))
+    if dropped_turns is None:
+        hint = f"must be a whole number from 0 up, not {quote(fields['dropped_turns'])}"
+        raise InvalidSnapshotError("dropped_turns", hint)
     turns: list[Turn] = []
     for i, message in enumerate(cast("list[object]", messages)):
         with located(f"messages[{i}]"):
             extend_turns(turns, read_message(message), count_tokens)
-    return system_prompt, summary, turns
+    frame = make_frame(system_prompt, summary, context, count_tokens)
+    return Restored(frame, dropped_turns, turns)
 
 
 @contextmanager

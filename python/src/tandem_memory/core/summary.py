@@ -17,7 +17,7 @@ from .thinking import split_thinking, trim_white_space
 from .tokens import estimate_text
 from .values import canonical_json, read_json, whole_number
 
-__all__ = ["Summary", "read_summary", "read_summary_reply", "summary_messages", "system_message"]
+__all__ = ["HEADING", "Summary", "read_summary", "read_summary_reply", "summary_messages"]
 
 MOST_CODE_POINTS = 4000
 """What of one message is sent to the summariser at most; less where all would be too much."""
@@ -31,6 +31,7 @@ short plain sentences in the language of the conversation, at most """
 AFTER_LIMIT = " words. Write the summary and nothing else."
 
 HEADING = "Summary of the conversation so far:"
+"""What stands above a summary, for the model that talks and for the one that summarises."""
 
 # Digits, signs and white space; beyond Latin-1's first half everything may be a word.
 NO_WORDS = re.compile("[^A-Za-z\xaa-\U0010ffff]*")
@@ -134,13 +135,3 @@ def read_summary(value: object) -> Summary | None:
     if turns is None:
         raise InvalidMessageError("summary.turns", "wrong_type", "must be a whole number from 0 up")
     return {"text": text, "turns": turns}
-
-
-def system_message(system_prompt: str | None, summary: Summary | None) -> Message | None:
-    """Return the one system message, of the system prompt and then the summary; None without both.
-
-    Recent Qwen templates refuse a second system message.
-    """
-    parts = [system_prompt, f"{HEADING}\n{summary['text']}" if summary else None]
-    content = "\n\n".join(part for part in parts if part)
-    return {"role": "system", "content": content} if content else None
