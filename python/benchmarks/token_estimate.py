@@ -2,7 +2,7 @@
 
     python benchmarks/token_estimate.py              the error by kind of text, as Markdown
     python benchmarks/token_estimate.py --sources    the same by kind and source
-    python benchmarks/token_estimate.py --fit        the tables of core/tokens, to be pasted into
+    python benchmarks/token_estimate.py --fit        the tables of core/costs, to be pasted into
                                                      both languages (needs numpy and scipy)
 
 It needs this package installed, and `pip`, `npm` and Node 22.18 or later on the path. The texts

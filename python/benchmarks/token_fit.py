@@ -1,4 +1,4 @@
-"""Fits the tables of core/tokens: least squares of the relative error, within bounds.
+"""Fits the tables of core/costs: least squares of the relative error, within bounds.
 
 A text's estimate is linear in the tables' entries: each pair of neighbours adds one entry of
 `SCRIPTS`, or one of `LETTER_PAIRS`. Squares are weighted again a few times towards absolute errors.
@@ -15,7 +15,7 @@ import numpy as np
 from scipy.optimize import lsq_linear
 from token_corpus import CYRILLIC, LATIN, Sample
 
-from tandem_memory.core import tokens
+from tandem_memory.core import costs
 
 __all__ = ["fit"]
 
@@ -42,14 +42,14 @@ def fit(samples: Sequence[Sample], exact: Sequence[int]) -> tuple[str, str, str]
     samples = [samples[i] for i in chosen]
     true = np.array([exact[i] for i in chosen], float)
     han = common_han(samples)
-    tokens.COMMON_HAN = han
-    tokens.CLASSES = tokens.read_classes()
-    rows = len(tokens.ROWS)
+    costs.COMMON_HAN = han
+    costs.CLASSES = costs.read_classes()
+    rows = len(costs.ROWS)
     uses = np.array([used(sample.text, rows) for sample in samples], np.float32)
-    costs = solve(uses, true, weights(samples), *bounds()) * 100
-    table = np.rint(costs[: rows * 5]).astype(int).reshape(rows, 5)
-    pairs = np.rint(costs[rows * 5 :]).astype(int).reshape(26, 26)
-    lines = tokens.SCRIPTS.splitlines()
+    fitted = solve(uses, true, weights(samples), *bounds()) * 100
+    table = np.rint(fitted[: rows * 5]).astype(int).reshape(rows, 5)
+    pairs = np.rint(fitted[rows * 5 :]).astype(int).reshape(26, 26)
+    lines = costs.SCRIPTS.splitlines()
     scripts = [
         " ".join(f"{cost:3d}" for cost in new) + line[19:]
         for new, line in zip(table, lines, strict=True)
@@ -73,7 +73,7 @@ def common_han(samples: Sequence[Sample]) -> str:
 def used(text: str, rows: int) -> np.ndarray:
     """Return how often `text` uses each entry: the rows' five costs, then the letter pairs."""
     entries = np.zeros(rows * 5 + 26 * 26)
-    classes = [tokens.LINE_END, *(tokens.CLASSES[min(ord(char), 0x1FFFF)] for char in text)]
+    classes = [costs.LINE_END, *(costs.CLASSES[min(ord(char), 0x1FFFF)] for char in text)]
     for pair, times in Counter(pairwise(classes)).items():
         for entry in entries_of(*pair):
             entries[entry] += times
@@ -82,11 +82,11 @@ def used(text: str, rows: int) -> np.ndarray:
 
 @cache
 def entries_of(before: int, number: int) -> list[int]:
-    first, second = tokens.row_of(before), tokens.row_of(number)
-    row = tokens.ROWS.index(second) * 5
-    if tokens.is_pair(before, number):
-        return [row, len(tokens.ROWS) * 5 + before % 26 * 26 + number % 26]
-    return [row if first is second else row + 1 + tokens.KINDS.index(first.kind)]
+    first, second = costs.row_of(before), costs.row_of(number)
+    row = costs.ROWS.index(second) * 5
+    if costs.is_pair(before, number):
+        return [row, len(costs.ROWS) * 5 + before % 26 * 26 + number % 26]
+    return [row if first is second else row + 1 + costs.KINDS.index(first.kind)]
 
 
 def weights(samples: Sequence[Sample]) -> np.ndarray:
@@ -103,7 +103,7 @@ def bounds() -> tuple[np.ndarray, np.ndarray]:
     """Return what each entry is drawn to, and its most; both go by the length in UTF-8."""
     prior = [0.1] * 26 * 26
     most = [0.99] * 26 * 26
-    for row in reversed(tokens.ROWS):
+    for row in reversed(costs.ROWS):
         first = int(row.spans[0].partition("-")[0], 16) if row.spans else 0x2FFF
         size = len(chr(first).encode("utf-8", "surrogatepass"))
         prior = [(0.5, 0.8, 1.5, 2.5)[size - 1]] * 5 + prior
@@ -118,12 +118,12 @@ def solve(
     """Return the entries' costs in tokens."""
     relative = uses / true[:, None]
     scale = weight
-    costs = prior
+    fitted = prior
     for _ in range(5):
         normal = (relative.T * scale) @ relative + RIDGE * np.eye(len(prior))
         factor = np.linalg.cholesky(normal)
         target = np.linalg.solve(factor, relative.T @ scale + RIDGE * prior)
-        costs = lsq_linear(factor.T, target, bounds=(0, most), lsq_solver="exact").x
-        error = relative @ costs - 1
+        fitted = lsq_linear(factor.T, target, bounds=(0, most), lsq_solver="exact").x
+        error = relative @ fitted - 1
         scale = weight / np.maximum(abs(error), 0.03) * np.where(error < 0, UNDER, 1)
-    return costs
+    return fitted
