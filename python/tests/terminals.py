@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tandem_memory import make_entry
+from tandem_memory import ModelEntry, make_entry
 from tandem_memory.chat.engine import PullProgress
+from tandem_memory.storage.jsonfile import document_text
 from tandem_memory.terminal.answer import AnswerText
 from tandem_memory.terminal.archive import export_name
 from tandem_memory.terminal.arguments import parse_arguments
 from tandem_memory.terminal.commands import parse_line
+from tandem_memory.terminal.context import context_document
 from tandem_memory.terminal.history import (
     render_history,
     render_opening,
@@ -27,6 +29,11 @@ from tandem_memory.terminal.texts import BANNER, CHAT_HELP, HELP, HINTS, PROMPT
 Json = Any
 
 FUNCTIONS: dict[str, Callable[[Json], Json]] = {
+    "context_text": lambda args: lines(
+        document_text(
+            context_document(args["session"], read_entry(args["entry"]), args["explanation"])
+        )
+    ),
     "export_name": lambda args: export_name(args["session_id"]),
     "find_place": lambda args: find_place(
         args["given"], env=args["env"], platform=args["platform"], home=args["home"]
@@ -37,9 +44,7 @@ FUNCTIONS: dict[str, Callable[[Json], Json]] = {
     "render_context": lambda args: lines(render_context(args["explanation"], args["columns"])),
     "render_history": lambda args: lines(render_history(args["turns"])),
     "render_models": lambda args: lines(
-        render_models(
-            [make_entry(entry.pop("path"), entry) for entry in args["entries"]], args["installed"]
-        )
+        render_models([read_entry(entry) for entry in args["entries"]], args["installed"])
     ),
     "render_opening": lambda args: render_opening(args["session_id"], args["title"], args["place"]),
     "render_progress": lambda args: list(
@@ -68,6 +73,10 @@ class TerminalSubject:
 
     def state(self) -> None:
         return None
+
+
+def read_entry(settings: Json) -> ModelEntry:
+    return make_entry(settings.pop("path"), settings)
 
 
 def lines(text: str) -> list[str]:

@@ -9,7 +9,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "shared-fixtures" / "checks"))
 
-from sessions import SCENARIOS, Play, play_scenario
+from scenario import Play
+from sessions import SCENARIOS, play_scenario
 
 PROGRAM = [sys.executable, "-m", "tandem_memory"]
 

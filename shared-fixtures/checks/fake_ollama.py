@@ -12,9 +12,16 @@ from typing import Any, ClassVar, cast
 
 __all__ = ["FakeOllama", "fake_ollama"]
 
+SUMMARY = "Below is a conversation. Write a summary of it"
+"""How the request for a summary begins."""
+
 
 class FakeOllama(ThreadingHTTPServer):
-    """Serves the models in `models`; `asked` holds the messages of each question."""
+    """Serves the models in `models`; `asked` holds the messages of each question.
+
+    `summaries`: the requests for summaries; each gets the same one, and never an end where somebody
+    says "slowly" in the conversation.
+    """
 
     daemon_threads = True
 
@@ -22,6 +29,7 @@ class FakeOllama(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", port), Handler)
         self.models = ["qwen3:0.6b", "qwen3:4b"]
         self.asked: list[list[dict[str, Any]]] = []
+        self.summaries: list[str] = []
 
     @property
     def port(self) -> int:
@@ -99,17 +107,17 @@ class Handler(BaseHTTPRequestHandler):
         if body["model"] not in self._fake.models:
             self._send(404, {"error": f"model '{body['model']}' not found"})
             return
-        self._fake.asked.append(body["messages"])
         question = body["messages"][-1]["content"]
         self._begin()
+        if question.startswith(SUMMARY):
+            self._summarize(question)
+            return
+        self._fake.asked.append(body["messages"])
         if question == "think":
             self._say(thinking="\nHmm, ")
             self._say(thinking="what a question.\n\n")
         if question == "talk on":
-            # Written until the reader is gone, or for ten seconds.
-            for number in range(200):
-                self._say(content=f"{number} ")
-                time.sleep(0.05)
+            self._talk_on()
         elif question == "break off":
             self._say(content="Half an ans")
             self._chunk(b'{"message":{"content":"wer, cut in mid-l')
@@ -117,6 +125,23 @@ class Handler(BaseHTTPRequestHandler):
         else:
             for word in ("You", " said", f" “{question}”", f" ({len(body['messages'])}).\n\n"):
                 self._say(content=word)
+        self._end()
+
+    def _summarize(self, request: str) -> None:
+        self._fake.summaries.append(request)
+        if "slowly" in request:
+            self._talk_on()
+        else:
+            self._say(content="They have met.")
+        self._end()
+
+    def _talk_on(self) -> None:
+        """Write until the reader is gone, or for ten seconds."""
+        for number in range(200):
+            self._say(content=f"{number} ")
+            time.sleep(0.05)
+
+    def _end(self) -> None:
         self._line({"message": {"content": ""}, "done": True, "done_reason": "stop"})
         self._chunk(b"")
 

@@ -9,79 +9,21 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
-import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Generator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from itertools import permutations, product
-from pathlib import Path
-from typing import IO, NoReturn, cast
 
 from contract import find_node
 from environments import TYPESCRIPT
-from fake_ollama import FakeOllama, fake_ollama
-from pseudoterminal import Program, ScenarioError, Terminal, environment, pipe
+from fake_ollama import fake_ollama
+from pseudoterminal import Program, ScenarioError, Terminal
+from scenario import Play, Scenario, contains, expect
+from windows import WINDOWS
 
-__all__ = ["SCENARIOS", "Play", "play_scenario"]
+__all__ = ["SCENARIOS", "play_scenario"]
 
 CTRL_C = "\x03"
-
-
-class Scenario:
-    """What a scenario has: two programs, a folder of its own with a store in it, a server."""
-
-    def __init__(self, first: Program, second: Program, folder: str, server: FakeOllama) -> None:
-        self.first = first
-        self.second = second
-        self.folder = Path(folder)
-        self.server = server
-        self.store = ["--store", "memory.db"]
-
-    def run(self, program: Program, words: list[str], text: str = "") -> tuple[int, str, str]:
-        """Run a program to its end; returns its exit code and what it printed."""
-        words = [*words, *([] if "--store" in words else self.store)]
-        status, out, err = pipe(program, words, text.encode(), self.server.port, str(self.folder))
-        return status, out.decode(), err.decode()
-
-    @contextmanager
-    def answering(self, program: Program) -> Generator[subprocess.Popen[bytes]]:
-        """Run a program that is in the middle of its answer, and kill it after the block."""
-        chat = subprocess.Popen(
-            [*program, "chat", *self.store],
-            cwd=self.folder,
-            env=environment(self.server.port),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-        )
-        with chat:
-            typed, printed = cast("IO[bytes]", chat.stdin), cast("IO[bytes]", chat.stdout)
-            try:
-                typed.write("My cat is called 花花.\ntalk on\n".encode())
-                typed.flush()
-                seen = b""
-                while b"\n\n0 1 2 " not in seen:
-                    seen += printed.read(1) or exit_early()
-                yield chat
-            finally:
-                chat.kill()
-
-
-Play = Callable[[Scenario], None]
-
-
-def exit_early() -> NoReturn:
-    raise ScenarioError("the program has ended before its answer began")
-
-
-def expect(expected: object, actual: object) -> None:
-    if expected != actual:
-        raise ScenarioError(f"expected {expected!r}, and it is {actual!r}")
-
-
-def contains(part: str, text: str) -> None:
-    if part not in text:
-        raise ScenarioError(f"{part!r} is not in {text!r}")
 
 
 def undated(text: str) -> str:
@@ -228,6 +170,11 @@ PIPED: list[list[str]] = [
     ["show"],
     ["show", "--session", "../x", "--turns", "0"],
     ["show", "--session", "nope"],
+    ["context"],
+    ["context", "--json"],
+    ["context", "--session", "../x", "--max-turns", "0"],
+    ["context", "--session", "nope", "--json"],
+    ["context", "--model", "nope"],
     ["export"],
     ["export", "written.json", "--session", "../x"],
     ["export", "bad.json"],
@@ -287,6 +234,7 @@ SCENARIOS: list[Play] = [
     forgets_when_told_so,
     keeps_users_apart,
     says_what_is_wrong_with_a_store,
+    *WINDOWS,
     *([asks_again_after_a_kill] if os.name == "posix" else []),
 ]
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from environments import TYPESCRIPT
 from fake_ollama import FakeOllama, fake_ollama
 from pseudoterminal import Program, ScenarioError, Terminal, pipe
+from scenario import expect
 
 __all__ = ["PIPED", "TYPED", "Play", "play_piped", "play_typed"]
 
@@ -222,6 +223,7 @@ PIPED: dict[str, tuple[list[str], bytes, int]] = {
     "obeys commands, and fails where one line does": (["chat"], TALK.encode(), 1),
     "shows thinking": (["chat", "--show-thinking", "--system", "Be kind."], b"think\n/context", 0),
     "trims": (["chat", "--max-turns", "1"], b"a\nb\nc\n/context\n", 0),
+    "summarises": (["chat", "--summarize", "--max-turns", "1"], b"a\nb\nc\n/context", 0),
     "has no such model": (["chat", "--model", "missing:1b"], b"hello\n", 1),
     "has no such entry": (["chat", "--model", "nope"], b"hello\n", 2),
     "has no such server": (["chat", "--host", "127.0.0.1:1"], b"hello\n", 1),
@@ -234,11 +236,6 @@ PIPED: dict[str, tuple[list[str], bytes, int]] = {
     "tells its version": (["--version"], b"", 0),
 }
 """What is piped into which command, and the exit code."""
-
-
-def expect(expected: object, actual: object) -> None:
-    if expected != actual:
-        raise ScenarioError(f"expected {expected!r}, and it is {actual!r}")
 
 
 def questions(server: FakeOllama) -> list[str]:

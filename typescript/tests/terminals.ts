@@ -1,10 +1,13 @@
 /** What fixtures call of the terminal program. Twin: python/tests/terminals.py. */
 
+import type { ModelEntry } from "../src/chat/settings.ts";
 import { makeEntry } from "../src/chat/settings.ts";
+import { documentText } from "../src/storage/jsonfile.ts";
 import { AnswerText } from "../src/terminal/answer.ts";
 import { exportName } from "../src/terminal/archive.ts";
 import { parseArguments } from "../src/terminal/arguments.ts";
 import { parseLine } from "../src/terminal/commands.ts";
+import { contextDocument } from "../src/terminal/context.ts";
 import {
   renderHistory,
   renderOpening,
@@ -22,6 +25,8 @@ import { BANNER, CHAT_HELP, HELP, HINTS, PROMPT } from "../src/terminal/texts.ts
 type Json = any;
 
 const FUNCTIONS: Record<string, (args: Json) => Json> = {
+  context_text: ({ session, entry, explanation }) =>
+    lines(documentText(contextDocument(session, readEntry(entry), explanation))),
   export_name: ({ session_id: id }) => exportName(id),
   find_place: ({ given, ...options }) => findPlace(given, options),
   parse_arguments: ({ words }) => parseArguments(words),
@@ -30,12 +35,7 @@ const FUNCTIONS: Record<string, (args: Json) => Json> = {
   render_context: ({ explanation, columns }) => lines(renderContext(explanation, columns)),
   render_history: ({ turns }) => lines(renderHistory(turns)),
   render_models: ({ entries, installed }) =>
-    lines(
-      renderModels(
-        entries.map(({ path, ...settings }: Json) => makeEntry(path, settings)),
-        new Map(Object.entries(installed)),
-      ),
-    ),
+    lines(renderModels(entries.map(readEntry), new Map(Object.entries(installed)))),
   render_opening: ({ session_id: id, title, place }) => renderOpening(id, title, place),
   render_progress: ({ model, progress }) =>
     renderProgress(model, { completed: null, total: null, ...progress }),
@@ -66,6 +66,10 @@ export const terminalSubject = {
   },
   state: () => null,
 };
+
+function readEntry({ path, ...settings }: Json): ModelEntry {
+  return makeEntry(path, settings);
+}
 
 function lines(text: string): string[] {
   return text.split("\n");

@@ -16,7 +16,7 @@ import { renderHistory, renderSessions, turnTitle } from "./history.ts";
 import type { Keyboard } from "./keyboard.ts";
 import { RefusedError } from "./refusal.ts";
 import type { Screen } from "./screen.ts";
-import { HINTS } from "./texts.ts";
+import { count, HINTS } from "./texts.ts";
 
 /** How many sessions an error names. */
 const NAMED = 10;
@@ -183,8 +183,4 @@ function writeFile(file: string, document: Export, { replace }: { replace: boole
     const hint = "see that its folder exists and may be written";
     throw new RefusedError(`${file} can't be written; ${hint}`);
   }
-}
-
-function count(number: number, what: string): string {
-  return `${number} ${what}${number === 1 ? "" : "s"}`;
 }

@@ -16,6 +16,7 @@ const OPTIONS: ReadonlyMap<string, readonly string[]> = new Map([
       "--models",
       "--system",
       "--max-turns",
+      "--summarize",
       "--host",
       "--think",
       "--no-think",
@@ -27,6 +28,10 @@ const OPTIONS: ReadonlyMap<string, readonly string[]> = new Map([
   ["pull", ["--models", "--host"]],
   ["sessions", ["--user", "--store"]],
   ["show", ["--user", "--session", "--turns", "--store"]],
+  [
+    "context",
+    ["--user", "--session", "--store", "--model", "--models", "--system", "--max-turns", "--json"],
+  ],
   ["export", ["--user", "--session", "--store", "--force"]],
   ["import", ["--user", "--store"]],
   ["forget", ["--user", "--session", "--store", "--yes"]],
@@ -56,8 +61,10 @@ const VALUES: ReadonlyMap<string, string> = new Map([
 const SWITCHES: ReadonlyMap<string, readonly [string, boolean]> = new Map([
   ["--force", ["sure", true]],
   ["--hide-thinking", ["shown", false]],
+  ["--json", ["json", true]],
   ["--no-think", ["think", false]],
   ["--show-thinking", ["shown", true]],
+  ["--summarize", ["summarize", true]],
   ["--think", ["think", true]],
   ["--yes", ["sure", true]],
 ]);
@@ -90,9 +97,11 @@ const READERS: ReadonlyMap<string, (value: string) => unknown> = new Map([
  * `topic`: of `help`, the command that it is about; `""` is the program.
  * `model`: a path in the tree of model entries, or a model's name; of `pull`, its PATH.
  * `file`: of the model entries. `turns`: `maxTurns`, or how many to show. `think`: whether the
- * model thinks, `shown`: whether its thinking is printed.
+ * model thinks, `shown`: whether its thinking is printed. `summarize`: whether it summarises what
+ * is about to leave its sight.
  * `user`, `session`: their ids, `new` for a session to begin. `store`: the place of the store.
  * `document`: the FILE of an export. `sure`: whether not to ask before something is lost.
+ * `json`: whether a program is to read what is printed.
  */
 export interface Arguments {
   readonly command: string;
@@ -104,11 +113,13 @@ export interface Arguments {
   readonly host: string | null;
   readonly think: boolean | null;
   readonly shown: boolean | null;
+  readonly summarize: boolean;
   readonly user: string | null;
   readonly session: string | null;
   readonly store: string | null;
   readonly document: string | null;
   readonly sure: boolean;
+  readonly json: boolean;
 }
 
 const NOTHING: Arguments = {
@@ -121,11 +132,13 @@ const NOTHING: Arguments = {
   host: null,
   think: null,
   shown: null,
+  summarize: false,
   user: null,
   session: null,
   store: null,
   document: null,
   sure: false,
+  json: false,
 };
 
 /** Return what the words of the command line ask for, or one line that says what is wrong. */

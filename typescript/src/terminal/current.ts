@@ -89,6 +89,11 @@ export class Current {
     this.#engine = engine;
   }
 
+  /** Wait for a summary of what needs one, if summaries are wished for. */
+  async summarize(): Promise<void> {
+    if (this.#setup.summarize && !(await this.chat.settle())) await this.chat.summarize();
+  }
+
   /** Write the session to `file`, or to one that is named after it. */
   async export(file: string | null): Promise<void> {
     await this.#archive.exportSessions(this.sessionId, file ?? exportName(this.sessionId));

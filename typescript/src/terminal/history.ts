@@ -3,6 +3,7 @@
 import type { Message } from "../core/messages.ts";
 import { canonicalJson } from "../core/values.ts";
 import type { Session, StoredTurn } from "../storage/records.ts";
+import { count } from "./texts.ts";
 import { clip, oneLine, pad, visible, width } from "./width.ts";
 
 /** The place of a store that ends with the program. */
@@ -80,7 +81,7 @@ function messageLines(message: Message): string[] {
   }
   if (message.role === "user") {
     const images = message.images ?? [];
-    if (images.length > 0) lines.push(`(${images.length} image${images.length === 1 ? "" : "s"})`);
+    if (images.length > 0) lines.push(`(${count(images.length, "image")})`);
     return lines.map((line, i) => (i ? "  " : "> ") + line);
   }
   const calls = (message.tool_calls ?? []).map((call) => call.function);

@@ -6,6 +6,7 @@ import { ServerUnreachableError, TandemError } from "../core/errors.ts";
 import { Archive } from "./archive.ts";
 import type { Arguments } from "./arguments.ts";
 import { parseArguments } from "./arguments.ts";
+import { showContext } from "./context.ts";
 import { Current } from "./current.ts";
 import { Interrupts, unlessStopped } from "./interrupts.ts";
 import type { Keyboard } from "./keyboard.ts";
@@ -72,6 +73,11 @@ function prepare(args: Arguments, screen: Screen): () => Promise<number> {
   }
   if (args.command === "pull") {
     return stoppable((signal) => pullModel(engine, screen, { signal }));
+  }
+  if (args.command === "context") {
+    return stoppable((signal) =>
+      unlessStopped(showContext(args, setup, engine, screen, keyboard), signal),
+    );
   }
   const shown = args.shown ?? keyboard.interactive;
   return async () => {

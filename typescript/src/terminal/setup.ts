@@ -19,12 +19,14 @@ const WAIT_MILLISECONDS = 6_000;
 /**
  * The model entries, and the wishes that hold for whichever of them is used.
  *
- * `think`: whether the model is to think; null is as its entry says.
+ * `think`: whether the model is to think; null is as its entry says. `summarize`: whether it is to
+ * summarise what is about to leave the window.
  *
  * Throws `InvalidModelFileError`.
  */
 export class Setup {
   think: boolean | null;
+  readonly summarize: boolean;
   readonly #models: Models;
   readonly #host: string | null;
   readonly #system: string | null;
@@ -36,6 +38,7 @@ export class Setup {
     this.#system = given.system;
     this.#turns = given.turns;
     this.think = given.think;
+    this.summarize = given.summarize;
   }
 
   /** All entries, sorted by path. */
@@ -57,6 +60,7 @@ export class Setup {
       leaseMilliseconds: LEASE_MILLISECONDS,
       systemPrompt: this.#system,
       maxTurns: this.#turns ?? undefined,
+      summarize: this.summarize,
     });
   }
 }

@@ -92,6 +92,10 @@ export class Talk {
 
   async #ask(question: string): Promise<void> {
     this.#current.failed = question;
+    if (!this.#keyboard.interactive) {
+      // The next line of a pipe is there already, and would leave no time for it.
+      await this.#interrupts.run((signal) => unlessStopped(this.#current.summarize(), signal));
+    }
     const answer = new AnswerText({ styled: this.#screen.styled, shown: this.#shown });
     const onThinking = (thinking: string) => this.#screen.write(answer.add({ thinking }));
     let reply: Reply | null = null;

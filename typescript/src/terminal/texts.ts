@@ -12,6 +12,7 @@ Commands:
   pull      fetch a model to the server
   sessions  list the conversations that are stored
   show      print a conversation
+  context   show what the model sees of one, and what was dropped
   export    write conversations to a JSON file
   import    read them from one
   forget    remove them for good
@@ -34,6 +35,8 @@ Options:
   --models FILE      read the model entries from this TOML or JSON file
   --system TEXT      the system prompt
   --max-turns N      how many past turns the model sees
+  --summarize        let the model summarise old turns before it loses sight of them: after an
+                     answer, while nobody waits; in a pipe, before the next question
   --host URL         the model server (else OLLAMA_HOST, else http://127.0.0.1:11434)
   --think            let the model think before it answers (--no-think: don't)
   --show-thinking    show what it thinks, dimmed (--hide-thinking: don't); shown in a
@@ -85,6 +88,26 @@ Options:
   --turns N        only the newest N turns
   --store PLACE    an SQLite file, or a folder with JSON files (else TANDEM_MEMORY_STORE, else a
                    file in your data folder)
+  --help           show this
+`,
+  context: `tandem-memory context: show what the model would see of a session, part by part.
+
+Usage: tandem-memory context [OPTIONS]
+
+Each part is told with its tokens, and whether it is kept or was dropped, and why. No model is
+asked, and nothing is changed.
+
+Options:
+  --user ID        whose (else me)
+  --session ID     which session (else the newest)
+  --store PLACE    an SQLite file, or a folder with JSON files (else TANDEM_MEMORY_STORE, else a
+                   file in your data folder)
+  --model PATH     the model that would be asked: an entry, such as local/chat/small, or a model
+                   of the server, such as qwen3:0.6b
+  --models FILE    read the model entries from this TOML or JSON file
+  --system TEXT    the system prompt (else the session's own)
+  --max-turns N    how many past turns the model sees
+  --json           print one JSON document, for programs
   --help           show this
 `,
   export: `tandem-memory export: write sessions to one JSON document, which import takes.
@@ -170,3 +193,8 @@ export const HINTS = {
   thinkOn: "The model thinks before it answers.",
   thinkUnset: "The model decides for itself whether it thinks.",
 };
+
+/** Return a number and what there are so many of: `1 turn`, `2 turns`. */
+export function count(number: number, what: string): string {
+  return `${number} ${what}${number === 1 ? "" : "s"}`;
+}

@@ -21,7 +21,7 @@ from .history import render_history, render_sessions, turn_title
 from .keyboard import Keyboard
 from .refusal import RefusedError
 from .screen import Screen
-from .texts import HINTS
+from .texts import HINTS, count
 
 __all__ = ["Archive", "export_name"]
 
@@ -161,7 +161,3 @@ def write_file(file: str, document: Export, *, replace: bool) -> None:
     except StoreUnavailableError as error:
         hint = "see that its folder exists and may be written"
         raise RefusedError(f"{file} can't be written; {hint}") from error
-
-
-def count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"

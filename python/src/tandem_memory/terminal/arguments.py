@@ -20,6 +20,7 @@ OPTIONS: dict[str, list[str]] = {
         "--models",
         "--system",
         "--max-turns",
+        "--summarize",
         "--host",
         "--think",
         "--no-think",
@@ -30,6 +31,16 @@ OPTIONS: dict[str, list[str]] = {
     "pull": ["--models", "--host"],
     "sessions": ["--user", "--store"],
     "show": ["--user", "--session", "--turns", "--store"],
+    "context": [
+        "--user",
+        "--session",
+        "--store",
+        "--model",
+        "--models",
+        "--system",
+        "--max-turns",
+        "--json",
+    ],
     "export": ["--user", "--session", "--store", "--force"],
     "import": ["--user", "--store"],
     "forget": ["--user", "--session", "--store", "--yes"],
@@ -55,8 +66,10 @@ VALUES = {
 SWITCHES = {
     "--force": ("sure", True),
     "--hide-thinking": ("shown", False),
+    "--json": ("json", True),
     "--no-think": ("think", False),
     "--show-thinking": ("shown", True),
+    "--summarize": ("summarize", True),
     "--think": ("think", True),
     "--yes": ("sure", True),
 }
@@ -82,9 +95,11 @@ class Arguments:
     `topic`: of `help`, the command that it is about; `""` is the program.
     `model`: a path in the tree of model entries, or a model's name; of `pull`, its PATH.
     `file`: of the model entries. `turns`: `max_turns`, or how many to show. `think`: whether the
-    model thinks, `shown`: whether its thinking is printed.
+    model thinks, `shown`: whether its thinking is printed. `summarize`: whether it summarises what
+    is about to leave its sight.
     `user`, `session`: their ids, `new` for a session to begin. `store`: the place of the store.
     `document`: the FILE of an export. `sure`: whether not to ask before something is lost.
+    `json`: whether a program is to read what is printed.
     """
 
     command: str
@@ -96,11 +111,13 @@ class Arguments:
     host: str | None = None
     think: bool | None = None
     shown: bool | None = None
+    summarize: bool = False
     user: str | None = None
     session: str | None = None
     store: str | None = None
     document: str | None = None
     sure: bool = False
+    json: bool = False
 
 
 def parse_arguments(words: Sequence[str]) -> Arguments | str:

@@ -83,6 +83,11 @@ class Current:
         self.chat = await self._setup.open(engine, self._archive, self.session_id)
         self._engine = engine
 
+    async def summarize(self) -> None:
+        """Wait for a summary of what needs one, if summaries are wished for."""
+        if self._setup.summarize and not await self.chat.settle():
+            await self.chat.summarize()
+
     def export(self, file: str | None) -> None:
         """Write the session to `file`, or to one that is named after it."""
         self._archive.export_sessions(self.session_id, file or export_name(self.session_id))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ..core.messages import Message
 from ..core.values import canonical_json
 from ..storage.records import Session, StoredTurn
+from .texts import count
 from .width import clip, one_line, pad, visible, width
 
 __all__ = [
@@ -83,7 +84,7 @@ def message_lines(message: Message) -> list[str]:
         return [f"({message.get('tool_name', 'tool')}: {one_line(message['content'])})"]
     if message["role"] == "user":
         images = message.get("images", [])
-        lines += [f"({len(images)} image{'' if len(images) == 1 else 's'})"] if images else []
+        lines += [f"({count(len(images), 'image')})"] if images else []
         return [("  " if i else "> ") + line for i, line in enumerate(lines)]
     calls = [call["function"] for call in message.get("tool_calls", [])]
     asked = [f"(calls {call['name']} {canonical_json(call['arguments'])})" for call in calls]

@@ -10,6 +10,7 @@ from ..chat.engine import AsyncOllamaEngine
 from ..core.errors import ServerUnreachableError, TandemError
 from .archive import Archive
 from .arguments import Arguments, parse_arguments
+from .context import show_context
 from .current import Current
 from .interrupts import Interrupts
 from .keyboard import Keyboard, PipedLines, TypedLines
@@ -73,6 +74,8 @@ def prepare(arguments: Arguments, screen: Screen) -> Callable[[], Awaitable[int]
         return lambda: stoppable(list_models(setup, screen))
     if arguments.command == "pull":
         return lambda: stoppable(pull_model(engine, screen))
+    if arguments.command == "context":
+        return lambda: stoppable(show_context(arguments, setup, engine, screen, keyboard))
     shown = keyboard.interactive if arguments.shown is None else arguments.shown
 
     async def talk() -> int:

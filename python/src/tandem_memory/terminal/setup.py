@@ -25,7 +25,8 @@ WAIT_MILLISECONDS = 6_000
 class Setup:
     """The model entries, and the wishes that hold for whichever of them is used.
 
-    `think`: whether the model is to think; None is as its entry says.
+    `think`: whether the model is to think; None is as its entry says. `summarize`: whether it is to
+    summarise what is about to leave the window.
 
     Raises `InvalidModelFileError`.
     """
@@ -36,6 +37,7 @@ class Setup:
         self._system = given.system
         self._turns = given.turns
         self.think = given.think
+        self.summarize = given.summarize
 
     @property
     def entries(self) -> list[ModelEntry]:
@@ -61,4 +63,5 @@ class Setup:
             lease_milliseconds=LEASE_MILLISECONDS,
             system_prompt=self._system,
             max_turns=... if self._turns is None else self._turns,
+            summarize=self.summarize,
         )

@@ -5,22 +5,24 @@ from __future__ import annotations
 from ..core.explanation import ExplainedPart, Explanation
 from ..core.messages import Message
 from ..core.tokens import estimate_text
+from .texts import count
 from .width import clip, one_line, pad, width
 
 __all__ = ["bar", "render_context"]
 
 BAR = 24
-TEXT = 16
+TEXT = 8
 """The columns that a message's beginning has at least, however narrow the terminal is."""
 
 
 def render_context(explanation: Explanation, columns: int) -> str:
     """Return the lines of `/context` for a terminal of so many columns.
 
-    The last lines hold the budget as a bar, and how many closed turns there are of how many.
+    The last lines hold the budget as a bar, how many closed turns there are of how many, and how
+    many left before those that the table shows.
     """
     rows = [["part", "messages", "tokens", "state", "begins"]]
-    rows += system_rows(explanation)
+    rows += frame_rows(explanation)
     rows += [part_row(part, explanation) for part in explanation["parts"]]
     widths = [max(width(row[i]) for row in rows) for i in range(4)]
     room = max(TEXT, columns - sum(widths) - 2 * len(widths) - 1)
@@ -36,7 +38,8 @@ def render_context(explanation: Explanation, columns: int) -> str:
         ).rstrip(" ")
         for row in rows
     ]
-    return "\n".join([*lines, "", budget_line(explanation), turns_line(explanation)]) + "\n"
+    ends = [budget_line(explanation), turns_line(explanation), *earlier_lines(explanation)]
+    return "\n".join([*lines, "", *ends]) + "\n"
 
 
 def bar(done: int, total: int) -> str:
@@ -47,26 +50,40 @@ def bar(done: int, total: int) -> str:
     return f"[{'#' * filled}{'-' * (BAR - filled)}] {share} %"
 
 
-def system_rows(explanation: Explanation) -> list[list[str]]:
-    """Return the rows of the system message: of its prompt, and of the summary at its end."""
+def frame_rows(explanation: Explanation) -> list[list[str]]:
+    """Return the rows of what is sent beside the turns, each with its share of the tokens.
+
+    The first of those that share the system message has its count of messages.
+    """
     prompt, summary = explanation["system_prompt"], explanation["summary"]
+    context, recalled = explanation["context"], explanation["context_tokens"]
     tokens = explanation["system_tokens"]
+    in_system = context is not None and context["place"] == "system"
+    if in_system:
+        tokens -= recalled
     most = estimate_text(summary["text"]) if summary and prompt else tokens
     told = min(most, tokens) if summary else 0
     rows: list[list[str]] = []
     if prompt:
         rows.append(["system", "1", str(tokens - told), "kept", one_line(prompt)])
     if summary:
-        messages = "" if prompt else "1"
-        state = f"kept, of {summary['turns']} turns"
-        rows.append(["summary", messages, str(told), state, one_line(summary["text"])])
+        state = f"kept, of {count(summary['turns'], 'turn')}"
+        rows.append(["summary", "" if rows else "1", str(told), state, one_line(summary["text"])])
+    if context:
+        state = "kept, in the system message" if in_system else "kept, before the question"
+        messages = "1" if in_system and not rows else ""
+        rows.append(["context", messages, str(recalled), state, one_line(context["text"])])
     return rows
 
 
 def part_row(part: ExplainedPart, explanation: Explanation) -> list[str]:
     state = "kept, open" if part["open"] else "kept"
+    told = ", in the summary too"
     if part["rule"] is not None:
         state = f"dropped by {part['rule']} {explanation[part['rule']]}"
+        told = ", in the summary"
+    if part["summarised"]:
+        state += told
     messages = part["messages"]
     beginning = message_text(messages[0]) if messages else ""
     return [part["part"], str(len(messages)), str(part["tokens"]), state, beginning]
@@ -81,9 +98,9 @@ def message_text(message: Message) -> str:
 def budget_line(explanation: Explanation) -> str:
     tokens, allowed = explanation["tokens"], explanation["max_tokens"]
     if allowed is None:
-        return f"{tokens} tokens, without a limit"
+        return f"{count(tokens, 'token')}, without a limit"
     over = ", over the budget" if explanation["over_budget"] else ""
-    return f"{bar(tokens, allowed)}  {tokens} of {allowed} tokens{over}"
+    return f"{bar(tokens, allowed)}  {tokens} of {count(allowed, 'token')}{over}"
 
 
 def turns_line(explanation: Explanation) -> str:
@@ -91,6 +108,19 @@ def turns_line(explanation: Explanation) -> str:
     closed = sum(not part["open"] for part in kept)
     limit, trim_to = explanation["max_turns"], explanation["trim_to"]
     if limit is None:
-        return f"{closed} closed turns, without a limit"
+        return f"{count(closed, 'closed turn')}, without a limit"
     trim = f"; a trim leaves {trim_to}" if trim_to not in (None, limit) else ""
-    return f"{closed} of {limit} closed turns{trim}"
+    return f"{closed} of {count(limit, 'closed turn')}{trim}"
+
+
+def earlier_lines(explanation: Explanation) -> list[str]:
+    """Return the line about turns that left before those of the table, if there are any."""
+    left = [part for part in explanation["parts"] if not part["kept"] and part["part"] == "turn"]
+    earlier = explanation["dropped_turns"] - len(left)
+    if earlier <= 0:
+        return []
+    summary = explanation["summary"]
+    told = min(summary["turns"], earlier) if summary else 0
+    share = f"{told} of them" if told < earlier else "all of them" if earlier > 1 else "it"
+    tells = f"; the summary tells of {share}" if told else ""
+    return [f"{count(earlier, 'turn')} left the window earlier{tells}."]

@@ -79,6 +79,9 @@ class Talk:
 
     async def _ask(self, question: str) -> None:
         self._current.failed = question
+        if not self._keyboard.interactive:
+            # The next line of a pipe is there already, and would leave no time for it.
+            await self._interrupts.run(self._current.summarize())
         answer = AnswerText(styled=self._screen.styled, shown=self._shown)
 
         def think(piece: str) -> None:
