@@ -194,49 +194,6 @@ export function clearTurns(state: State, { holder, now }: Writing): Change {
   return { session: cleared, lease: state.lease, removeTurns: 1 };
 }
 
-/**
- * Make `holder` the session's one writer for so long, or prolong that.
- *
- * A turn that another holder left pending has failed. Throws `SessionBusyError` while another
- * holder's lease runs.
- */
-export function takeLease(
-  state: State,
-  { holder, milliseconds, now }: { holder: string; milliseconds: number; now: number },
-): Change {
-  const leaseIsOwn = state.lease?.holder === holder;
-  const session = requireWritable(state, { holder: leaseIsOwn ? holder : null, now });
-  const lease = { holder, until: now + milliseconds };
-  if (leaseIsOwn || !isPending(state)) return { session, lease };
-  return { session: touch(state, session, {}, now), lease, turns: failedTurns(state) };
-}
-
-/** End the holder's lease; one that it has not is left alone. */
-export function releaseLease(state: State, { holder }: { holder: string }): Change {
-  const session = requireSession(state);
-  return { session, lease: state.lease?.holder === holder ? null : state.lease };
-}
-
-/** Make a deserted turn failed; where somebody took it up meanwhile, nothing changes. */
-export function failPending(state: State, { now }: { now: number }): Change {
-  const session = requireSession(state);
-  if (!isDeserted(state, now)) return { session, lease: state.lease };
-  return { session: touch(state, session, {}, now), lease: null, turns: failedTurns(state) };
-}
-
-/** Whether the newest turn waits for an answer that nobody is getting: its process died. */
-export function isDeserted(state: State, now: number): boolean {
-  return isPending(state) && (state.lease === null || state.lease.until <= now);
-}
-
-function isPending({ last }: State): boolean {
-  return last !== null && !last.removed && last.status === "pending";
-}
-
-function failedTurns({ last }: State): TurnRow[] {
-  return last ? [withStatus(last, "failed")] : [];
-}
-
 function newTurn(number: number, seq: number, at: string): TurnRow {
   return {
     turn: number,
@@ -248,11 +205,13 @@ function newTurn(number: number, seq: number, at: string): TurnRow {
   };
 }
 
-function withStatus(turn: TurnRow, status: Status): TurnRow {
+/** Return the turn with another status. */
+export function withStatus(turn: TurnRow, status: Status): TurnRow {
   return { ...turn, status };
 }
 
-function requireSession(state: State): Session {
+/** Return the session, or throw `SessionNotFoundError`. */
+export function requireSession(state: State): Session {
   if (state.session === null) throw new SessionNotFoundError(state.userId, state.sessionId);
   return state.session;
 }
@@ -271,7 +230,13 @@ export function requireWritable(state: State, { holder, now }: Writing): Session
   return session;
 }
 
-function touch(state: State, session: Session, changes: SessionChanges, now: number): Session {
+/** Return the session with these changes, and as just changed; throws `InvalidDocumentError`. */
+export function touch(
+  state: State,
+  session: Session,
+  changes: SessionChanges,
+  now: number,
+): Session {
   const changed = { ...session, ...changes };
   if ((changed.window.at(-1)?.[1] ?? 0) > changed.last_seq) {
     throw new InvalidDocumentError("window", `goes beyond last_seq, ${changed.last_seq}`);

@@ -15,6 +15,7 @@ import {
   readStored,
   writeExport,
 } from "./exports.ts";
+import { failPending, isDeserted, releaseLease, takeLease } from "./leases.ts";
 import type {
   OpenedSession,
   Removed,
@@ -30,12 +31,8 @@ import {
   appendMessages,
   clearTurns,
   createSession,
-  failPending,
-  isDeserted,
-  releaseLease,
   requireWritable,
   retryTurn,
-  takeLease,
   undoTurn,
   updateSession,
 } from "./rules.ts";

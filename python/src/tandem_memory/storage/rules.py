@@ -36,15 +36,14 @@ __all__ = [
     "append_messages",
     "clear_turns",
     "create_session",
-    "fail_pending",
-    "is_deserted",
     "no_session",
-    "release_lease",
+    "require_session",
     "require_writable",
     "retry_turn",
-    "take_lease",
+    "touch",
     "undo_turn",
     "update_session",
+    "with_status",
 ]
 
 
@@ -208,50 +207,6 @@ def clear_turns(state: State, *, holder: str | None, now: int) -> Change:
     return Change(cleared, state.lease, remove_turns=1)
 
 
-def take_lease(state: State, *, holder: str, milliseconds: int, now: int) -> Change:
-    """Make `holder` the session's one writer for so long, or prolong that.
-
-    A turn that another holder left pending has failed. Raises `SessionBusyError` while another
-    holder's lease runs.
-    """
-    lease = state.lease
-    lease_is_own = lease is not None and lease["holder"] == holder
-    session = require_writable(state, holder=holder if lease_is_own else None, now=now)
-    taken = Change(session, {"holder": holder, "until": now + milliseconds})
-    if lease_is_own or not is_pending(state):
-        return taken
-    return Change(touch(state, session, {}, now), taken.lease, failed_turns(state))
-
-
-def release_lease(state: State, *, holder: str) -> Change:
-    """End the holder's lease; one that it has not is left alone."""
-    session = require_session(state)
-    lease = state.lease
-    return Change(session, None if lease and lease["holder"] == holder else lease)
-
-
-def fail_pending(state: State, *, now: int) -> Change:
-    """Make a deserted turn failed; where somebody took it up meanwhile, nothing changes."""
-    session = require_session(state)
-    if not is_deserted(state, now):
-        return Change(session, state.lease)
-    return Change(touch(state, session, {}, now), None, failed_turns(state))
-
-
-def is_deserted(state: State, now: int) -> bool:
-    """Whether the newest turn waits for an answer that nobody is getting: its process died."""
-    return is_pending(state) and (state.lease is None or state.lease["until"] <= now)
-
-
-def is_pending(state: State) -> bool:
-    last = state.last
-    return last is not None and not last["removed"] and last["status"] == "pending"
-
-
-def failed_turns(state: State) -> list[TurnRow]:
-    return [with_status(state.last, "failed")] if state.last else []
-
-
 def new_turn(number: int, seq: int, at: str) -> TurnRow:
     return {
         "turn": number,
@@ -264,12 +219,14 @@ def new_turn(number: int, seq: int, at: str) -> TurnRow:
 
 
 def with_status(turn: TurnRow, status: Status) -> TurnRow:
+    """Return the turn with another status."""
     changed = turn.copy()
     changed["status"] = status
     return changed
 
 
 def require_session(state: State) -> Session:
+    """Return the session, or raise `SessionNotFoundError`."""
     if state.session is None:
         raise SessionNotFoundError(state.user_id, state.session_id)
     return state.session
@@ -294,6 +251,7 @@ def require_writable(state: State, *, holder: str | None, now: int) -> Session:
 
 
 def touch(state: State, session: Session, changes: SessionChanges, now: int) -> Session:
+    """Return the session with these changes, and as just changed; raises `InvalidDocumentError`."""
     changed = cast("Session", {**session, **changes})
     if changed["window"] and changed["window"][-1][1] > changed["last_seq"]:
         raise InvalidDocumentError("window", f"goes beyond last_seq, {changed['last_seq']}")

@@ -22,6 +22,7 @@ from .exports import (
     read_stored,
     write_export,
 )
+from .leases import fail_pending, is_deserted, release_lease, take_lease
 from .records import (
     OpenedSession,
     Removed,
@@ -39,12 +40,8 @@ from .rules import (
     append_messages,
     clear_turns,
     create_session,
-    fail_pending,
-    is_deserted,
-    release_lease,
     require_writable,
     retry_turn,
-    take_lease,
     undo_turn,
     update_session,
 )
