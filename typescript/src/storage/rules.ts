@@ -161,12 +161,14 @@ export function appendMessages(
 /**
  * Take up the failed turn again: all but its user message is marked as removed.
  *
- * Throws `SessionBusyError` where it is no longer the newest, or another took it up.
+ * Nothing changes where another turn was opened since, even one that was undone. Throws
+ * `SessionBusyError` where somebody else took it up.
  */
 export function retryTurn(state: State, { turn, holder, now }: { turn: number } & Writing): Change {
   const session = requireWritable(state, { holder, now });
   const { last } = state;
-  if (last === null || last.turn !== turn || last.removed || last.status !== "failed") {
+  if (last?.turn !== turn) return { session, lease: state.lease };
+  if (last.removed || last.status !== "failed") {
     throw new SessionBusyError(state.userId, state.sessionId);
   }
   return {

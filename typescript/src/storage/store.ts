@@ -160,7 +160,8 @@ export class Store {
    * Take up the newest turn again if it failed and `message` is its user message.
    *
    * It is pending then, and its user message is all that is left in it: so asking once more stores
-   * nothing twice. Returns null where there is no such turn.
+   * nothing twice. Returns null where there is no such turn, or one that was opened since was
+   * undone: that was the newest.
    */
   async retryTurn(
     userId: string,
@@ -173,9 +174,10 @@ export class Store {
     const first = turn?.messages[0];
     if (turn?.status !== "failed" || first === undefined) return null;
     if (asked.role !== "user" || messageText(first.message) !== messageText(asked)) return null;
-    await this.#change(userId, sessionId, (state, now) =>
+    const { last_turn } = await this.#change(userId, sessionId, (state, now) =>
       retryTurn(state, { turn: turn.turn, holder: holder ?? null, now }),
     );
+    if (last_turn !== turn.turn) return null;
     return { ...turn, status: "pending", messages: [first] };
   }
 

@@ -178,11 +178,14 @@ def append_messages(
 def retry_turn(state: State, *, turn: int, holder: str | None, now: int) -> Change:
     """Take up the failed turn again: all but its user message is marked as removed.
 
-    Raises `SessionBusyError` where it is no longer the newest, or another took it up.
+    Nothing changes where another turn was opened since, even one that was undone. Raises
+    `SessionBusyError` where somebody else took it up.
     """
     session = require_writable(state, holder=holder, now=now)
     last = state.last
-    if last is None or last["turn"] != turn or last["removed"] or last["status"] != "failed":
+    if last is None or last["turn"] != turn:
+        return Change(session, state.lease)
+    if last["removed"] or last["status"] != "failed":
         raise SessionBusyError(state.user_id, state.session_id)
     rows = [with_status(last, "pending")]
     after = last["first_seq"] + 1

@@ -149,7 +149,8 @@ class Store:
         """Take up the newest turn again if it failed and `message` is its user message.
 
         It is pending then, and its user message is all that is left in it: so asking once more
-        stores nothing twice. Returns None where there is no such turn.
+        stores nothing twice. Returns None where there is no such turn, or one that was opened since
+        was undone: that was the newest.
         """
         asked = read_message(message)
         turns = self.history(user_id, session_id, 1)
@@ -159,7 +160,8 @@ class Store:
         if asked["role"] != "user" or message_text(first["message"]) != message_text(asked):
             return None
         rule = partial(retry_turn, turn=turns[0]["turn"], holder=holder)
-        self._change(user_id, session_id, rule)
+        if self._change(user_id, session_id, rule)["last_turn"] != turns[0]["turn"]:
+            return None
         return {**turns[0], "status": "pending", "messages": [first]}
 
     def undo(self, user_id: str, session_id: str, *, holder: str | None = None) -> Session:
