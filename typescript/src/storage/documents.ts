@@ -8,6 +8,7 @@ import type { Message } from "../core/messages.ts";
 import type { JsonObject } from "../core/values.ts";
 import { copyJson } from "../core/values.ts";
 import type { Ranges, Session, Status, StoredMessage, StoredTurn } from "./records.ts";
+import { endOf } from "./records.ts";
 import type { Change, Lease, State, TurnRow } from "./rules.ts";
 
 /** A message with all that is stored beside it. */
@@ -84,7 +85,7 @@ export function readSheet(document: SessionDocument, userId: string, revision: n
 export function sheetState(sheet: Sheet, revision: number): State {
   const { session, lease } = sheet;
   const newest = sheet.turns.at(-1);
-  const end = session.window.at(-1)?.[1] ?? 0;
+  const end = endOf(session.window);
   const last = [...newestFirst(sheet, end)].find((turn) => firstSeq(turn) <= end);
   return {
     userId: session.user_id,
@@ -105,7 +106,7 @@ export function sheetWindow(sheet: Sheet): StoredMessage[] {
   return [...newestFirst(sheet, start)]
     .reverse()
     .flatMap((turn) => turn.messages)
-    .filter(({ seq }) => isWithin(window, seq))
+    .filter(({ seq, removed }) => !removed && isWithin(window, seq))
     .map(storedMessage);
 }
 

@@ -19,7 +19,7 @@ import type { JsonObject } from "../core/values.ts";
 import { isObject, readJson, wellFormed, wholeNumber } from "../core/values.ts";
 import type { MessageDocument, SessionDocument, TurnDocument } from "./documents.ts";
 import type { Ranges, SessionChanges, Status } from "./records.ts";
-import { readId } from "./records.ts";
+import { endOf, readId } from "./records.ts";
 
 const VERSION = 1;
 const STATUSES: readonly unknown[] = ["pending", "complete", "failed", "interrupted"];
@@ -127,7 +127,7 @@ function readSession(value: unknown, path: string): SessionDocument {
     updated_at: readTime(fields.updated_at, `${path}.updated_at`),
     turns: [],
   };
-  if ((session.window.at(-1)?.[1] ?? 0) > session.last_seq) {
+  if (endOf(session.window) > session.last_seq) {
     throw new InvalidDocumentError(`${path}.window`, "goes beyond last_seq");
   }
   let turn = 0;

@@ -12,6 +12,7 @@ import type { Row } from "./database.ts";
 import type { SessionDocument } from "./documents.ts";
 import { readSheet, turnRow, writeSheet } from "./documents.ts";
 import type { Ranges, Removed, Session, StoredMessage, StoredTurn } from "./records.ts";
+import { endOf } from "./records.ts";
 import {
   INSERT_SESSION,
   idHash,
@@ -116,19 +117,18 @@ export class UserRows {
     });
     if (found === null) return [null, noSession(this.#userId, sessionId, revision)];
     const [sessionNo, session, lease] = found;
-    const end = session.window.at(-1)?.[1] ?? 0;
     const last = await this.#turnAt(sessionNo, session.last_seq);
-    const windowLast = await this.#turnAt(sessionNo, end);
+    const windowLast = await this.#turnAt(sessionNo, endOf(session.window));
     const userId = this.#userId;
     return [sessionNo, { userId, sessionId, revision, session, lease, last, windowLast }];
   }
 
-  /** Return a session's messages within these ranges, removed ones too. */
+  /** Return a session's messages within these ranges that were not removed. */
   async messages(sessionNo: number | null, ranges: Ranges): Promise<StoredMessage[]> {
     const found: StoredMessage[] = [];
     for (const [first, last] of ranges) {
       const rows = await this.#transaction.run(MESSAGES, [sessionNo, first, last]);
-      found.push(...rows.map(readStoredMessage));
+      found.push(...rows.filter((row) => row[3] === 0).map(readStoredMessage));
     }
     return found;
   }

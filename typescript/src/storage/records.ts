@@ -19,9 +19,10 @@ export type Ranges = [number, number][];
 /**
  * One conversation of one user, without its messages.
  *
- * `window` says which messages a model is sent. `last_seq` and `last_turn` are the highest numbers
- * ever given in this session; none is given twice. `revision` grows with every change and is
- * another one in each of a user's sessions: the highest is the session used last.
+ * `window` says which messages a model is sent, but for those in it that are marked as removed.
+ * `last_seq` and `last_turn` are the highest numbers ever given in this session; none is given
+ * twice. `revision` grows with every change and is another one in each of a user's sessions: the
+ * highest is the session used last.
  */
 export interface Session {
   user_id: string;
@@ -117,6 +118,11 @@ export function systemClock(): number {
 /** Return a clock's time as records hold it: `2026-11-30T07:46:02.123Z`. */
 export function timestamp(milliseconds: number): string {
   return new Date(milliseconds).toISOString();
+}
+
+/** Return the last number in `ranges`, 0 where there is none. */
+export function endOf(ranges: Ranges): number {
+  return ranges.at(-1)?.[1] ?? 0;
 }
 
 /** Return `ranges` with ascending `seqs` put behind them. */

@@ -14,7 +14,7 @@ import {
 } from "../core/errors.ts";
 import type { Message } from "../core/messages.ts";
 import type { Session, SessionChanges, Status, StoredMessage } from "./records.ts";
-import { cutRanges, joinRanges, timestamp } from "./records.ts";
+import { cutRanges, endOf, joinRanges, timestamp } from "./records.ts";
 
 /** Who alone may write to a session, and until when (milliseconds since 1970). */
 export interface Lease {
@@ -110,7 +110,8 @@ export function updateSession(
  *
  * One that was removed, or that failed out of the window, is joined by none: they open another. The
  * newest turn takes `status`. One still pending when the next opens has failed. Without a `window`
- * in `changes`, the messages join the window if the turn has an answer.
+ * in `changes`, the messages join the window if the turn has an answer, and those that waited for
+ * it with them.
  */
 export function appendMessages(
   state: State,
@@ -128,12 +129,16 @@ export function appendMessages(
   let turn = state.last;
   const isOut = turn?.status === "failed" && turn.turn !== state.windowLast?.turn;
   if (turn?.removed || isOut) turn = null;
+  let start = seq + 1;
   const turns = new Map<number, TurnRow>();
   const rows: [number, StoredMessage][] = [];
   for (const message of messages) {
     seq += 1;
     if (turn === null || message.role === "user") {
-      if (turn?.status === "pending") turns.set(turn.turn, withStatus(turn, "failed"));
+      if (turn?.status === "pending") {
+        turns.set(turn.turn, withStatus(turn, "failed"));
+        start = seq;
+      }
       number += 1;
       turn = newTurn(number, seq, at);
     }
@@ -144,10 +149,9 @@ export function appendMessages(
   if (turn !== null) turns.set(turn.turn, withStatus(turn, status));
   let { window } = session;
   if (status === "complete" || status === "interrupted") {
-    window = joinRanges(
-      window,
-      rows.map(([, row]) => row.seq),
-    );
+    if (turn?.status === "pending") start = Math.max(turn.first_seq, endOf(window) + 1);
+    const joining = Array.from({ length: seq + 1 - start }, (_, i) => start + i);
+    window = joinRanges(window, joining);
   }
   const appended = { ...session, window, last_seq: seq, last_turn: number };
   return {
@@ -240,7 +244,7 @@ export function touch(
   now: number,
 ): Session {
   const changed = { ...session, ...changes };
-  if ((changed.window.at(-1)?.[1] ?? 0) > changed.last_seq) {
+  if (endOf(changed.window) > changed.last_seq) {
     throw new InvalidDocumentError("window", `goes beyond last_seq, ${changed.last_seq}`);
   }
   return { ...changed, revision: state.revision, updated_at: timestamp(now) };

@@ -6,7 +6,7 @@ import { Database } from "./database.ts";
 import type { SessionDocument } from "./documents.ts";
 import { readSheet, turnRow, writeSheet } from "./documents.ts";
 import type { Removed, Session, StoredMessage, StoredTurn, StoreOptions } from "./records.ts";
-import { systemClock, timestamp } from "./records.ts";
+import { endOf, systemClock, timestamp } from "./records.ts";
 import {
   INSERT_MESSAGE,
   INSERT_SESSION,
@@ -80,7 +80,8 @@ class SqliteShelf implements Shelf {
   ): Promise<{ state: State; messages: StoredMessage[] }> {
     return this.#database.transact("DEFERRED", () => {
       const { sessionNo, state } = this.#state(userId, sessionId);
-      const sql = `${MESSAGE} WHERE session_no = ? AND seq BETWEEN ? AND ? ORDER BY seq`;
+      const ends = "seq BETWEEN ? AND ? AND removed = 0";
+      const sql = `${MESSAGE} WHERE session_no = ? AND ${ends} ORDER BY seq`;
       const messages = (state.session?.window ?? []).flatMap(([first, last]) =>
         this.#database.rows(sql, [sessionNo, first, last]).map(readStoredMessage),
       );
@@ -184,7 +185,6 @@ class SqliteShelf implements Shelf {
     if (!row) return { sessionNo: null, state: noSession(userId, sessionId, revision + 1) };
     const sessionNo = Number(row[0]);
     const session = readSession(row, userId);
-    const end = session.window.at(-1)?.[1] ?? 0;
     const state = {
       userId,
       sessionId,
@@ -192,7 +192,7 @@ class SqliteShelf implements Shelf {
       session,
       lease: readLease(row),
       last: this.#turnAt(sessionNo, session.last_seq),
-      windowLast: this.#turnAt(sessionNo, end),
+      windowLast: this.#turnAt(sessionNo, endOf(session.window)),
     };
     return { sessionNo, state };
   }

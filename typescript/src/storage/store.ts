@@ -120,8 +120,9 @@ export class Store {
    *
    * A user message opens a turn; all others join the newest one. A turn still pending when the next
    * opens has failed. Where `changes` has no `window`, the messages join it, unless the turn is
-   * pending or has failed. The messages got the numbers up to the `last_seq` returned. Throws
-   * `InvalidMessageError`; a system message is one, as the system prompt has its field.
+   * pending or has failed; those of a pending turn join it with the answer. The messages got the
+   * numbers up to the `last_seq` returned. Throws `InvalidMessageError`; a system message is one,
+   * as the system prompt has its field.
    */
   async append(
     userId: string,

@@ -12,7 +12,7 @@ from typing import TypedDict
 
 from ..core.messages import Message
 from ..core.values import JsonObject, copy_json
-from .records import Ranges, Session, Status, StoredMessage, StoredTurn
+from .records import Ranges, Session, Status, StoredMessage, StoredTurn, end_of
 from .rules import Change, Lease, State, TurnRow
 
 __all__ = [
@@ -109,7 +109,7 @@ def sheet_state(sheet: Sheet, revision: int) -> State:
     """Return what a rule reads of a sheet; `revision` is the user's next one."""
     session = sheet.session
     newest = sheet.turns[-1] if sheet.turns else None
-    end = session["window"][-1][1] if session["window"] else 0
+    end = end_of(session["window"])
     last = next((turn for turn in newest_first(sheet, end) if first_seq(turn) <= end), None)
     return State(
         session["user_id"],
@@ -127,7 +127,8 @@ def sheet_window(sheet: Sheet) -> list[StoredMessage]:
     ranges = sheet.session["window"]
     turns = newest_first(sheet, ranges[0][0]) if ranges else ()
     messages = [message for turn in turns for message in reversed(turn["messages"])]
-    return [stored_message(each) for each in reversed(messages) if is_within(ranges, each["seq"])]
+    kept = [each for each in reversed(messages) if not each["removed"]]
+    return [stored_message(each) for each in kept if is_within(ranges, each["seq"])]
 
 
 def sheet_turns(sheet: Sheet, limit: int | None, before: int | None) -> list[StoredTurn]:

@@ -21,7 +21,7 @@ from ..core.errors import (
 from ..core.messages import Message, read_message
 from ..core.values import JsonObject, read_json, well_formed, whole_number
 from .documents import MessageDocument, SessionDocument, TurnDocument
-from .records import Ranges, SessionChanges, Status, read_id
+from .records import Ranges, SessionChanges, Status, end_of, read_id
 
 __all__ = [
     "Export",
@@ -134,7 +134,7 @@ def read_session(value: object, path: str) -> SessionDocument:
         "updated_at": read_time(fields["updated_at"], f"{path}.updated_at"),
         "turns": [],
     }
-    if session["window"] and session["window"][-1][1] > session["last_seq"]:
+    if end_of(session["window"]) > session["last_seq"]:
         raise InvalidDocumentError(f"{path}.window", "goes beyond last_seq")
     turn = seq = 0
     for i, item in enumerate(read_list(fields["turns"], f"{path}.turns")):

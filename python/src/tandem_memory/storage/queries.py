@@ -14,7 +14,7 @@ from ..core.errors import SessionExistsError, SessionNotFoundError
 from ..core.values import canonical_json
 from .connections import Transaction
 from .documents import SessionDocument, Sheet, read_sheet, turn_row, write_sheet
-from .records import Ranges, Removed, Session, StoredMessage, StoredTurn
+from .records import Ranges, Removed, Session, StoredMessage, StoredTurn, end_of
 from .rows import (
     INSERT_SESSION,
     NEWEST_TURNS,
@@ -116,18 +116,18 @@ class UserRows:
             session_no, session, lease = self.find(session_id)
         except SessionNotFoundError:
             return None, no_session(self._user_id, session_id, revision)
-        end = session["window"][-1][1] if session["window"] else 0
         last = self._turn_at(session_no, session["last_seq"])
-        window_last = self._turn_at(session_no, end)
+        window_last = self._turn_at(session_no, end_of(session["window"]))
         state = State(self._user_id, session_id, revision, session, lease, last, window_last)
         return session_no, state
 
     def messages(self, session_no: int | None, ranges: Ranges) -> list[StoredMessage]:
-        """Return a session's messages within these ranges, removed ones too."""
+        """Return a session's messages within these ranges that were not removed."""
         return [
             read_stored_message(row)
             for first, last in ranges
             for row in self._transaction.run(MESSAGES, (session_no, first, last))
+            if not row[3]
         ]
 
     def turns(self, session_no: int, limit: int | None, before: int | None) -> list[StoredTurn]:

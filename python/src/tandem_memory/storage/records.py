@@ -25,6 +25,7 @@ __all__ = [
     "StoredMessage",
     "StoredTurn",
     "cut_ranges",
+    "end_of",
     "join_ranges",
     "message_text",
     "read_id",
@@ -43,9 +44,10 @@ Ranges = list[list[int]]
 class Session(TypedDict):
     """One conversation of one user, without its messages.
 
-    `window` says which messages a model is sent. `last_seq` and `last_turn` are the highest numbers
-    ever given in this session; none is given twice. `revision` grows with every change and is
-    another one in each of a user's sessions: the highest is the session used last.
+    `window` says which messages a model is sent, but for those in it that are marked as removed.
+    `last_seq` and `last_turn` are the highest numbers ever given in this session; none is given
+    twice. `revision` grows with every change and is another one in each of a user's sessions: the
+    highest is the session used last.
     """
 
     user_id: str
@@ -140,6 +142,11 @@ def timestamp(milliseconds: int) -> str:
     """Return a clock's time as records hold it: `2026-11-30T07:46:02.123Z`."""
     moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=milliseconds)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def end_of(ranges: Ranges) -> int:
+    """Return the last number in `ranges`, 0 where there is none."""
+    return ranges[-1][1] if ranges else 0
 
 
 def join_ranges(ranges: Ranges, seqs: Iterable[int]) -> Ranges:

@@ -23,6 +23,7 @@ from .records import (
     Status,
     StoredMessage,
     cut_ranges,
+    end_of,
     join_ranges,
     timestamp,
 )
@@ -146,13 +147,15 @@ def append_messages(
 
     One that was removed, or that failed out of the window, is joined by none: they open another.
     The newest turn takes `status`. One still pending when the next opens has failed. Without a
-    `window` in `changes`, the messages join the window if the turn has an answer.
+    `window` in `changes`, the messages join the window if the turn has an answer, and those that
+    waited for it with them.
     """
     session = require_writable(state, holder=holder, now=now)
     seq, number, at = session["last_seq"], session["last_turn"], timestamp(now)
     turn = state.last
     if turn and (turn["removed"] or (turn["status"] == "failed" and turn != state.window_last)):
         turn = None
+    start = seq + 1
     turns: dict[int, TurnRow] = {}
     rows: list[tuple[int, StoredMessage]] = []
     for message in messages:
@@ -160,6 +163,7 @@ def append_messages(
         if turn is None or message["role"] == "user":
             if turn and turn["status"] == "pending":
                 turns[turn["turn"]] = with_status(turn, "failed")
+                start = seq
             number += 1
             turn = new_turn(number, seq, at)
         turn = turn.copy()
@@ -170,7 +174,9 @@ def append_messages(
         turns[turn["turn"]] = with_status(turn, status)
     window = session["window"]
     if status in ("complete", "interrupted"):
-        window = join_ranges(window, range(session["last_seq"] + 1, seq + 1))
+        if turn and turn["status"] == "pending":
+            start = max(turn["first_seq"], end_of(window) + 1)
+        window = join_ranges(window, range(start, seq + 1))
     appended: Session = {**session, "window": window, "last_seq": seq, "last_turn": number}
     return Change(touch(state, appended, changes, now), state.lease, list(turns.values()), rows)
 
@@ -256,6 +262,6 @@ def require_writable(state: State, *, holder: str | None, now: int) -> Session:
 def touch(state: State, session: Session, changes: SessionChanges, now: int) -> Session:
     """Return the session with these changes, and as just changed; raises `InvalidDocumentError`."""
     changed = cast("Session", {**session, **changes})
-    if changed["window"] and changed["window"][-1][1] > changed["last_seq"]:
+    if end_of(changed["window"]) > changed["last_seq"]:
         raise InvalidDocumentError("window", f"goes beyond last_seq, {changed['last_seq']}")
     return {**changed, "revision": state.revision, "updated_at": timestamp(now)}

@@ -9,7 +9,15 @@ from collections.abc import Callable, Sequence
 from ..core.errors import SessionExistsError, SessionNotFoundError
 from .database import Database
 from .documents import SessionDocument, Sheet, read_sheet, turn_row, write_sheet
-from .records import Removed, Session, StoredMessage, StoredTurn, system_clock, timestamp
+from .records import (
+    Removed,
+    Session,
+    StoredMessage,
+    StoredTurn,
+    end_of,
+    system_clock,
+    timestamp,
+)
 from .rows import (
     INSERT_MESSAGE,
     INSERT_SESSION,
@@ -83,7 +91,8 @@ class SqliteShelf:
     def open(self, user_id: str, session_id: str) -> tuple[State, list[StoredMessage]]:
         with self._database.transaction("DEFERRED"):
             session_no, state = self._state(user_id, session_id)
-            sql = f"{MESSAGE} WHERE session_no = ? AND seq BETWEEN ? AND ? ORDER BY seq"
+            ends = "seq BETWEEN ? AND ? AND removed = 0"
+            sql = f"{MESSAGE} WHERE session_no = ? AND {ends} ORDER BY seq"
             messages = [
                 read_stored_message(row)
                 for first, last in (state.session["window"] if state.session else [])
@@ -164,7 +173,6 @@ class SqliteShelf:
             return None, no_session(user_id, session_id, revision + 1)
         session_no: int = rows[0][0]
         session = read_session(rows[0], user_id)
-        end = session["window"][-1][1] if session["window"] else 0
         state = State(
             user_id,
             session_id,
@@ -172,7 +180,7 @@ class SqliteShelf:
             session,
             read_lease(rows[0]),
             self._turn_at(session_no, session["last_seq"]),
-            self._turn_at(session_no, end),
+            self._turn_at(session_no, end_of(session["window"])),
         )
         return session_no, state
 

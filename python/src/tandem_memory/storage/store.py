@@ -123,8 +123,9 @@ class Store:
 
         A user message opens a turn; all others join the newest one. A turn still pending when the
         next opens has failed. Where `changes` has no `window`, the messages join it, unless the
-        turn is pending or has failed. The messages got the numbers up to the `last_seq` returned.
-        Raises `InvalidMessageError`; a system message is one, as the system prompt has its field.
+        turn is pending or has failed; those of a pending turn join it with the answer. The messages
+        got the numbers up to the `last_seq` returned. Raises `InvalidMessageError`; a system
+        message is one, as the system prompt has its field.
         """
         read = [read_stored(message, f"messages[{i}]") for i, message in enumerate(messages)]
         rule = partial(
