@@ -129,14 +129,6 @@ export function applyChange(sheet: Sheet, change: Change): void {
   const { turns = [], messages = [], removeTurns, removeMessages } = change;
   sheet.session = change.session;
   sheet.lease = change.lease;
-  for (const row of turns) {
-    const turn = findTurn(sheet, row.turn);
-    if (turn) turn.status = row.status;
-    else sheet.turns.push(newTurn(row));
-  }
-  for (const [number, stored] of messages) {
-    findTurn(sheet, number)?.messages.push({ ...stored, removed: false });
-  }
   if (removeTurns !== undefined) {
     for (const turn of sheet.turns) turn.removed ||= turn.turn >= removeTurns;
   }
@@ -144,6 +136,14 @@ export function applyChange(sheet: Sheet, change: Change): void {
     for (const turn of newestFirst(sheet, removeMessages)) {
       for (const message of turn.messages) message.removed ||= message.seq >= removeMessages;
     }
+  }
+  for (const row of turns) {
+    const turn = findTurn(sheet, row.turn);
+    if (turn) turn.status = row.status;
+    else sheet.turns.push(newTurn(row));
+  }
+  for (const [number, stored] of messages) {
+    findTurn(sheet, number)?.messages.push({ ...stored, removed: false });
   }
 }
 

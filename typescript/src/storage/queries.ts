@@ -166,11 +166,6 @@ export class UserRows {
     const number = sessionNo ?? (await this.#insertSession(session));
     const holder = lease ? [canonicalJson(lease.holder), lease.until] : [null, null];
     await this.#transaction.run(UPDATE_SESSION, [...encoded(session), ...holder, number]);
-    await this.#put(
-      number,
-      turns,
-      messages.map(([, stored]) => [stored, false]),
-    );
     if (removeTurns !== undefined) {
       const sql = "UPDATE turns SET removed = 1 WHERE session_no = ? AND turn >= ? AND removed = 0";
       await this.#transaction.run(sql, [number, removeTurns]);
@@ -179,6 +174,11 @@ export class UserRows {
       const sql = "UPDATE messages SET removed = 1 WHERE session_no = ? AND seq >= ?";
       await this.#transaction.run(sql, [number, removeMessages]);
     }
+    await this.#put(
+      number,
+      turns,
+      messages.map(([, stored]) => [stored, false]),
+    );
     await this.#setRevision(session.revision);
   }
 

@@ -56,16 +56,16 @@ export function noSession(userId: string, sessionId: string, revision: number): 
 /**
  * What a shelf writes: the session's row and lease as they shall be, and rows of other tables.
  *
- * `turns` are put in by their number, `messages` (of the turn beside them) are new. Turns from
- * `removeTurns` on and messages from `removeMessages` on are marked as removed.
+ * Turns from `removeTurns` on and messages from `removeMessages` on are marked as removed. Then
+ * `turns` are put in by their number, and `messages` (of the turn beside them), which are new.
  */
 export interface Change {
   readonly session: Session;
   readonly lease: Lease | null;
   readonly turns?: readonly TurnRow[];
   readonly messages?: readonly (readonly [number, StoredMessage])[];
-  readonly removeTurns?: number;
-  readonly removeMessages?: number;
+  readonly removeTurns?: number | undefined;
+  readonly removeMessages?: number | undefined;
 }
 
 export type Rule = (state: State) => Change;
@@ -108,7 +108,8 @@ export function updateSession(
 /**
  * Put messages behind the last: a user message opens a turn, all others join the newest one.
  *
- * One that was removed, or that failed out of the window, is joined by none: they open another. The
+ * One that was removed, or that failed out of the window, is joined by none: they open another. What
+ * joins one that failed in the window takes the place of the part that came of its answer. The
  * newest turn takes `status`. One still pending when the next opens has failed. Without a `window`
  * in `changes`, the messages join the window if the turn has an answer, and those that waited for
  * it with them.
@@ -129,6 +130,10 @@ export function appendMessages(
   let turn = state.last;
   const isOut = turn?.status === "failed" && turn.turn !== state.windowLast?.turn;
   if (turn?.removed || isOut) turn = null;
+  let part: number | undefined;
+  if (turn?.status === "failed" && messages[0] && messages[0].role !== "user") {
+    part = endOf(session.window) + 1;
+  }
   let start = seq + 1;
   const turns = new Map<number, TurnRow>();
   const rows: [number, StoredMessage][] = [];
@@ -159,6 +164,7 @@ export function appendMessages(
     lease: state.lease,
     turns: [...turns.values()],
     messages: rows,
+    removeMessages: part,
   };
 }
 

@@ -231,11 +231,6 @@ WHERE u.id_hash = ? AND s.id_hash = ?`;
     const { lease, turns = [], messages = [], removeTurns, removeMessages } = change;
     const holder: SQLInputValue[] = lease ? [lease.holder, lease.until] : [null, null];
     this.#database.run(UPDATE_SESSION, [...sessionValues(change.session), ...holder, sessionNo]);
-    for (const turn of turns) this.#database.run(PUT_TURN, [sessionNo, ...turnValues(turn)]);
-    for (const [, stored] of messages) {
-      const values = messageValues(stored, { removed: false });
-      this.#database.run(INSERT_MESSAGE, [sessionNo, ...values]);
-    }
     if (removeTurns !== undefined) {
       const sql = "UPDATE turns SET removed = 1 WHERE session_no = ? AND turn >= ? AND removed = 0";
       this.#database.run(sql, [sessionNo, removeTurns]);
@@ -243,6 +238,11 @@ WHERE u.id_hash = ? AND s.id_hash = ?`;
     if (removeMessages !== undefined) {
       const sql = "UPDATE messages SET removed = 1 WHERE session_no = ? AND seq >= ?";
       this.#database.run(sql, [sessionNo, removeMessages]);
+    }
+    for (const turn of turns) this.#database.run(PUT_TURN, [sessionNo, ...turnValues(turn)]);
+    for (const [, stored] of messages) {
+      const values = messageValues(stored, { removed: false });
+      this.#database.run(INSERT_MESSAGE, [sessionNo, ...values]);
     }
   }
 

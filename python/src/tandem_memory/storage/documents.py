@@ -145,14 +145,6 @@ def apply_change(sheet: Sheet, change: Change) -> None:
     """Write a change on the sheet."""
     sheet.session = change.session
     sheet.lease = change.lease
-    for row in change.turns:
-        if turn := find_turn(sheet, row["turn"]):
-            turn["status"] = row["status"]
-        else:
-            sheet.turns.append(new_turn(row))
-    for number, stored in change.messages:
-        if turn := find_turn(sheet, number):
-            turn["messages"].append({**stored, "removed": False})
     if change.remove_turns is not None:
         for turn in sheet.turns:
             turn["removed"] = turn["removed"] or turn["turn"] >= change.remove_turns
@@ -161,6 +153,14 @@ def apply_change(sheet: Sheet, change: Change) -> None:
             for message in turn["messages"]:
                 removed = message["removed"] or message["seq"] >= change.remove_messages
                 message["removed"] = removed
+    for row in change.turns:
+        if turn := find_turn(sheet, row["turn"]):
+            turn["status"] = row["status"]
+        else:
+            sheet.turns.append(new_turn(row))
+    for number, stored in change.messages:
+        if turn := find_turn(sheet, number):
+            turn["messages"].append({**stored, "removed": False})
 
 
 def is_within(ranges: Ranges, seq: int) -> bool:

@@ -155,13 +155,13 @@ class UserRows:
         holder = (canonical_json(lease["holder"]), lease["until"]) if lease else (None, None)
         values = (*encoded(change.session), *holder, session_no)
         self._transaction.run(UPDATE_SESSION, values)
-        self._put(session_no, change.turns, ((stored, False) for _, stored in change.messages))
         if change.remove_turns is not None:
             sql = "UPDATE turns SET removed = 1 WHERE session_no = ? AND turn >= ? AND removed = 0"
             self._transaction.run(sql, (session_no, change.remove_turns))
         if change.remove_messages is not None:
             sql = "UPDATE messages SET removed = 1 WHERE session_no = ? AND seq >= ?"
             self._transaction.run(sql, (session_no, change.remove_messages))
+        self._put(session_no, change.turns, ((stored, False) for _, stored in change.messages))
         self._set_revision(change.session["revision"])
 
     def insert(self, document: SessionDocument) -> Session:

@@ -92,8 +92,8 @@ def no_session(user_id: str, session_id: str, revision: int) -> State:
 class Change:
     """What a shelf writes: the session's row and lease as they shall be, and rows of other tables.
 
-    `turns` are put in by their number, `messages` (of the turn beside them) are new. Turns from
-    `remove_turns` on and messages from `remove_messages` on are marked as removed.
+    Turns from `remove_turns` on and messages from `remove_messages` on are marked as removed. Then
+    `turns` are put in by their number, and `messages` (of the turn beside them), which are new.
     """
 
     session: Session
@@ -146,6 +146,7 @@ def append_messages(
     """Put messages behind the last: a user message opens a turn, all others join the newest one.
 
     One that was removed, or that failed out of the window, is joined by none: they open another.
+    What joins one that failed in the window takes the place of the part that came of its answer.
     The newest turn takes `status`. One still pending when the next opens has failed. Without a
     `window` in `changes`, the messages join the window if the turn has an answer, and those that
     waited for it with them.
@@ -155,6 +156,9 @@ def append_messages(
     turn = state.last
     if turn and (turn["removed"] or (turn["status"] == "failed" and turn != state.window_last)):
         turn = None
+    part: int | None = None
+    if turn and turn["status"] == "failed" and messages and messages[0]["role"] != "user":
+        part = end_of(session["window"]) + 1
     start = seq + 1
     turns: dict[int, TurnRow] = {}
     rows: list[tuple[int, StoredMessage]] = []
@@ -178,7 +182,8 @@ def append_messages(
             start = max(turn["first_seq"], end_of(window) + 1)
         window = join_ranges(window, range(start, seq + 1))
     appended: Session = {**session, "window": window, "last_seq": seq, "last_turn": number}
-    return Change(touch(state, appended, changes, now), state.lease, list(turns.values()), rows)
+    changed = touch(state, appended, changes, now)
+    return Change(changed, state.lease, list(turns.values()), rows, remove_messages=part)
 
 
 def retry_turn(state: State, *, turn: int, holder: str | None, now: int) -> Change:

@@ -214,17 +214,17 @@ WHERE u.id_hash = ? AND s.id_hash = ?"""
         holder = (lease["holder"], lease["until"]) if lease else (None, None)
         values = session_values(change.session)
         self._database.run(UPDATE_SESSION, (*values, *holder, session_no))
-        for turn in change.turns:
-            self._database.run(PUT_TURN, (session_no, *turn_values(turn)))
-        for _, stored in change.messages:
-            values = message_values(stored, removed=False)
-            self._database.run(INSERT_MESSAGE, (session_no, *values))
         if change.remove_turns is not None:
             sql = "UPDATE turns SET removed = 1 WHERE session_no = ? AND turn >= ? AND removed = 0"
             self._database.run(sql, (session_no, change.remove_turns))
         if change.remove_messages is not None:
             sql = "UPDATE messages SET removed = 1 WHERE session_no = ? AND seq >= ?"
             self._database.run(sql, (session_no, change.remove_messages))
+        for turn in change.turns:
+            self._database.run(PUT_TURN, (session_no, *turn_values(turn)))
+        for _, stored in change.messages:
+            values = message_values(stored, removed=False)
+            self._database.run(INSERT_MESSAGE, (session_no, *values))
 
     def _document(self, session_no: int, session: Session) -> SessionDocument:
         sql = f"{TURN} WHERE session_no = ? ORDER BY turn"
