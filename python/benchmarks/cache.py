@@ -55,11 +55,11 @@ ASKS = (  # of another number than THINGS, with no divisor in common: 60 differe
 
 @dataclass
 class Policy:
-    """A way of keeping the window, and when the facts in the system message are written anew."""
+    """A way of keeping the window, and of telling facts with it: where, and when anew."""
 
     name: str
     memory: MemoryManager | naive.MemoryManager
-    facts: Literal["never", "at every turn", "at a trim"] = "never"
+    facts: Literal["never", "at every turn", "at a trim", "before the question"] = "never"
 
 
 @dataclass
@@ -137,11 +137,15 @@ def questions(turn: int) -> str:
     return ASKS[turn % len(ASKS)].format(THINGS[turn % len(THINGS)])
 
 
-def with_facts(turn: int) -> str:
-    """Return the system message with what the user spoke of lately, newest first."""
+def tell_facts(memory: MemoryManager, policy: Policy, turn: int, *, trimmed: bool) -> None:
+    """Put what the user spoke of lately, newest first, where and when the policy wants it."""
     told = range(turn, max(turn - FACTS, -1), -1)
     facts = [f"- The user spoke of {THINGS[i % len(THINGS)]} (turn {i + 1})." for i in told]
-    return "\n".join([SYSTEM, "What is known of the user:", *facts])
+    text = "\n".join(["What is known of the user:", *facts])
+    if policy.facts == "before the question":
+        memory.context = {"text": text, "place": "question"}
+    elif policy.facts == "at every turn" or trimmed or turn == 0:
+        memory.context = {"text": text, "place": "system"}
 
 
 def hold(engine: Engine, policy: Policy, turns: int) -> list[Turn]:
@@ -150,8 +154,8 @@ def hold(engine: Engine, policy: Policy, turns: int) -> list[Turn]:
     memory, held = policy.memory, list[Turn]()
     dropped = None
     for turn in range(turns):
-        if policy.facts == "at every turn" or (policy.facts == "at a trim" and dropped):
-            memory.system_prompt = with_facts(turn)
+        if policy.facts != "never" and isinstance(memory, MemoryManager):
+            tell_facts(memory, policy, turn, trimmed=bool(dropped))
         memory.add_user_message(questions(turn))
         reply, taken = engine.ask(memory.get_messages())
         dropped = memory.add_assistant_message(reply)
@@ -216,6 +220,11 @@ def main() -> None:
             f"`trim_to={half}`, facts in the system message written anew at a trim",
             MemoryManager(SYSTEM, most, trim_to=half),
             "at a trim",
+        ),
+        Policy(
+            f"`trim_to={half}`, facts before the question written anew at every turn",
+            MemoryManager(SYSTEM, most, trim_to=half),
+            "before the question",
         ),
         Policy(
             "plain window, facts in the system message written anew at every turn",

@@ -16,10 +16,12 @@ from typing import Any
 from tandem_memory import (
     AsyncChat,
     Chat,
+    Corrections,
     Delta,
     MemoryManager,
     Message,
     ModelEntry,
+    ModelInfo,
     Reply,
     TandemError,
     make_entry,
@@ -53,15 +55,29 @@ class ChatSubject:
     def __init__(self, options: Json, count_tokens: Callable[[Message], int]) -> None:
         given: Json = {**options, "count_tokens": count_tokens}
         entry = make_entry("scripted", {"model": "scripted", **given.pop("entry", {})})
-        replies = given.pop("replies")
-        self._engine: Json = ScriptedEngine(entry, replies)
-        async_engine: Json = AsyncScriptedEngine(ScriptedEngine(entry, replies))
-        self._chat = Chat(self._engine, **given)
-        self._async_chat = AsyncChat(async_engine, **given)
+        script = given.pop("replies"), given.pop("context_length", None)
+        self._engine: Json = ScriptedEngine(entry, *script)
+        async_engine: Json = AsyncScriptedEngine(ScriptedEngine(entry, *script))
+        given["recall"] = recall_from(given.pop("recall", None))
+        weights = given.pop("corrections", None)
+        self._corrections = [Corrections(weights) for _ in range(2)]
+        self._events: list[list[Json]] = [[], []]
+        own: list[Json] = [
+            {**given, "corrections": learnt, "on_event": noted.append}
+            for learnt, noted in zip(self._corrections, self._events, strict=True)
+        ]
+        self._chat = Chat(self._engine, **own[0])
+        self._async_chat = AsyncChat(async_engine, **own[1])
 
     def call(self, name: str, args: Json) -> Json:
         if name == "last_request":
             return self._engine.requests[-1]
+        if name == "events":
+            return same(*map(drain, self._events))
+        if name == "corrections":
+            return same(*(each.weights for each in self._corrections))
+        if name == "explain":
+            return same(*(each.memory.explain() for each in (self._chat, self._async_chat)))
         return in_both(
             lambda: call_chat(self._chat, name, args),
             lambda: asyncio.run(call_async_chat(self._async_chat, name, args)),
@@ -71,6 +87,23 @@ class ChatSubject:
         snapshot, other = self._chat.memory.snapshot(), self._async_chat.memory.snapshot()
         assert snapshot == other, f"the async chat differs: {other}"
         return told(self._chat.memory)
+
+
+def recall_from(known: Json) -> Json:
+    """Return a `recall` that knows what a case gives: a text for each question."""
+    return None if known is None else known.get
+
+
+def drain(events: list[Json]) -> Json:
+    """Return the events since the last call, as a fixture writes them."""
+    noted = [{"type": event.type, **shown(event)} for event in events]
+    events.clear()
+    return noted
+
+
+def same(plain: Json, other: Json) -> Json:
+    assert plain == other, f"the async chat differs: {other}"
+    return plain
 
 
 def told(memory: MemoryManager) -> Json:
@@ -147,8 +180,11 @@ class Seen:
 class ScriptedEngine:
     """Answers with the script's replies, one a question, as their lines come off the wire."""
 
-    def __init__(self, entry: ModelEntry, replies: Sequence[Json]) -> None:
+    def __init__(
+        self, entry: ModelEntry, replies: Sequence[Json], context_length: int | None = None
+    ) -> None:
         self.entry = entry
+        self._info = ModelInfo(context_length=context_length)
         self.requests: list[Json] = []
         self._replies = iter(replies)
 
@@ -157,11 +193,14 @@ class ScriptedEngine:
         self.requests.append(chat_request(entry, messages, **options))
         reply = next(self._replies)
         if "status" in reply:
-            raise server_error(reply["status"], reply["error"], self.entry, messages)
-        reader = ReplyReader(self.entry, messages)
+            raise server_error(reply["status"], reply["error"], entry, messages)
+        reader = ReplyReader(entry, messages)
         for item in reply:
             yield from reader.feed(wire_line(item))
         yield from reader.finish()
+
+    def show(self) -> ModelInfo:
+        return self._info
 
 
 class AsyncScriptedEngine:
@@ -172,6 +211,9 @@ class AsyncScriptedEngine:
     async def stream(self, messages: Sequence[Message], **options: Json) -> AsyncGenerator[Delta]:
         for delta in self._engine.stream(messages, **options):
             yield delta
+
+    async def show(self) -> ModelInfo:
+        return self._engine.show()
 
 
 def wire_line(item: Json) -> bytes:

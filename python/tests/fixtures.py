@@ -16,6 +16,7 @@ import stores
 from chats import ChatSubject, ModelsSubject
 from encoding import Json, decode, encode, expand, spoil, write
 from storedchats import StoredChatSubject
+from tandem_memory.chat.correction import Corrections
 from tandem_memory.core import messages, summary, thinking, tokens, values
 from tandem_memory.core.errors import TandemError
 from tandem_memory.core.manager import MemoryManager
@@ -195,10 +196,16 @@ def stored_chat_subject(options: Json) -> StoredChatSubject:
     return StoredChatSubject(options, counter)
 
 
+def corrections_subject(weights: Json) -> Subject:
+    corrections = Corrections(weights)
+    return Subject(corrections, lambda: corrections.weights)
+
+
 SUBJECTS: dict[str, Callable[[Json], CanBeCalled]] = {
     "chat": chat_subject,
     "cli": lambda _: TerminalSubject(),
     "core": lambda _: Functions(),
+    "corrections": corrections_subject,
     "manager": manager_subject,
     "models": ModelsSubject,
     "splitter": splitter_subject,

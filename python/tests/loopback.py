@@ -35,10 +35,12 @@ class Answer:
 class Loopback:
     """The server. `requests` are the paths and JSON bodies that came, `answers` what is said next.
 
-    `hung_up` is set when a client has left a stalled answer.
+    `hung_up` is set when a client has left a stalled answer. What a model is, for which chats ask
+    before their first question, is said without an answer, and is no request, but with `shows`.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, shows: bool = False) -> None:
+        self.shows = shows
         self.requests: list[tuple[str, Json]] = []
         self.answers: list[Answer] = []
         self.hung_up = threading.Event()
@@ -66,8 +68,11 @@ class Loopback:
             if line.startswith(b"content-length:"):
                 length = int(line.partition(b":")[2])
         body = client.rfile.read(length)
-        self.requests.append((path, json.loads(body) if body else None))
-        answer = self.answers.pop(0)
+        if path == "/api/show" and not self.shows:
+            answer = Answer([{}])
+        else:
+            self.requests.append((path, json.loads(body) if body else None))
+            answer = self.answers.pop(0)
         if answer.end == "silent":
             return
         client.wfile.write(

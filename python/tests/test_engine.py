@@ -38,7 +38,7 @@ HI: list[Message] = [{"role": "user", "content": "hi"}]
 
 @pytest.fixture
 def server() -> Iterator[Loopback]:
-    server = Loopback()
+    server = Loopback(shows=True)
     yield server
     server.close()
 

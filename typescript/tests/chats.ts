@@ -4,7 +4,9 @@
  * Twin: python/tests/chats.py.
  */
 
-import type { Engine, StreamOptions } from "../src/chat/engine.ts";
+import { Corrections } from "../src/chat/correction.ts";
+import type { Engine, ModelInfo, StreamOptions } from "../src/chat/engine.ts";
+import type { ChatEvent } from "../src/chat/events.ts";
 import { readModels } from "../src/chat/models.ts";
 import { Chat } from "../src/chat/session.ts";
 import type { ModelEntry } from "../src/chat/settings.ts";
@@ -33,17 +35,41 @@ export function modelsSubject(document: Json): Subject {
 
 /** A chat with the options that the case gives, and the replies of its engine. */
 export function chatSubject(
-  { entry = {}, replies, ...options }: Json,
+  { entry = {}, replies, context_length = null, recall = null, corrections = {}, ...options }: Json,
   countTokens: CountTokens,
 ): Subject {
-  const engine = scriptedEngine(makeEntry("scripted", { model: "scripted", ...entry }), replies);
-  const chat = new Chat(engine, { ...camelKeys(options), countTokens });
+  const own = makeEntry("scripted", { model: "scripted", ...entry });
+  const engine = scriptedEngine(own, replies, context_length);
+  const learnt = new Corrections(corrections);
+  const events: ChatEvent[] = [];
+  const chat = new Chat(engine, {
+    ...camelKeys(options),
+    countTokens,
+    corrections: learnt,
+    recall: recallFrom(recall),
+    onEvent: (event) => events.push(event),
+  });
   return {
     async call(name, args) {
-      return name === "last_request" ? engine.requests.at(-1) : callChat(chat, name, args);
+      switch (name) {
+        case "last_request":
+          return engine.requests.at(-1);
+        case "events":
+          return events.splice(0).map(shown);
+        case "corrections":
+          return learnt.weights;
+        case "explain":
+          return chat.memory.explain();
+      }
+      return callChat(chat, name, args);
     },
     state: () => told(chat.memory),
   };
+}
+
+/** Return a `recall` that knows what a case gives: a text for each question. */
+function recallFrom(known: Json): ((question: string) => string | null) | undefined {
+  return known === null ? undefined : (question) => known[question] ?? null;
 }
 
 /** Return what a fixture says of a chat's memory. */
@@ -98,7 +124,11 @@ async function readStream(chat: Chat, content: string, stopAfter?: number): Prom
 export type ScriptedEngine = Engine & { requests: Json[] };
 
 /** Answers with the script's replies, one a question, as their lines come off the wire. */
-export function scriptedEngine(own: ModelEntry, script: Json[]): ScriptedEngine {
+export function scriptedEngine(
+  own: ModelEntry,
+  script: Json[],
+  contextLength: number | null = null,
+): ScriptedEngine {
   const requests: Json[] = [];
   const replies = script.values();
 
@@ -114,7 +144,8 @@ export function scriptedEngine(own: ModelEntry, script: Json[]): ScriptedEngine 
     yield* reader.finish();
   }
 
-  return { entry: own, requests, stream } as ScriptedEngine;
+  const show = async (): Promise<ModelInfo> => ({ contextLength, capabilities: [] });
+  return { entry: own, requests, stream, show } as ScriptedEngine;
 }
 
 /** Return the line that an item of a scripted reply stands for. */
@@ -125,7 +156,7 @@ function wireLine(item: Json): string {
   return `${JSON.stringify(line)}\n`;
 }
 
-/** Return a reply as a fixture writes it: without what is empty, but with its content. */
+/** Return a reply or an event as a fixture writes it: without what is empty, but its content. */
 function shown(value: Json): Json {
   if (value instanceof TandemError) return { code: value.code, data: value.data };
   if (!isObject(value)) return value;

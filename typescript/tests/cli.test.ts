@@ -20,6 +20,10 @@ const PROGRAM = join(import.meta.dirname, "../src/cli.ts");
 /** Says back what it was asked, and goes on for ever or breaks off when told to. */
 const server = createServer(async (request, response) => {
   const { messages } = JSON.parse(await text(request));
+  if (!messages) {
+    response.end("{}\n"); // what the model is: this server does not know
+    return;
+  }
   const say = (content: string) => response.write(`${JSON.stringify({ message: { content } })}\n`);
   const question = messages.at(-1).content;
   if (question === "break off") {

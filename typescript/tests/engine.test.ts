@@ -26,7 +26,7 @@ const EMPTY: Delta = { content: "", thinking: "", toolCalls: [], ending: null };
 
 let server: Loopback;
 beforeEach(async () => {
-  server = await startLoopback();
+  server = await startLoopback({ shows: true });
 });
 afterEach(() => server.close());
 

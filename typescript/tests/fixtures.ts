@@ -6,6 +6,7 @@
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { Corrections } from "../src/chat/correction.ts";
 import { TandemError } from "../src/core/errors.ts";
 import type { MemoryManagerOptions } from "../src/core/manager.ts";
 import { MemoryManager } from "../src/core/manager.ts";
@@ -68,8 +69,12 @@ const BY_POSITION: Record<string, string[]> = {
   add_assistant_message: ["content"],
   add_tool_message: ["content"],
   add_user_message: ["content"],
+  apply: ["model", "costs"],
   feed: ["piece"],
+  learn: ["model", "costs", "tokens"],
   restore: ["snapshot"],
+  tighten: ["model", "costs", "tokens"],
+  worst: ["model"],
 };
 
 /** Return the cases of all fixture files in `folder`. */
@@ -192,11 +197,17 @@ function splitterSubject(options: Json): Subject {
   };
 }
 
+function correctionsSubject(weights: Json): Subject {
+  const corrections = new Corrections(weights);
+  return objectSubject(corrections, () => corrections.weights);
+}
+
 const SUBJECTS: Record<string, (options: Json) => Subject> = {
   chat: ({ count_tokens = "ones", ...options }) =>
     chatSubject(options, COUNTERS[count_tokens] as CountTokens),
   cli: () => terminalSubject,
   core: () => functions,
+  corrections: correctionsSubject,
   manager: managerSubject,
   models: modelsSubject,
   splitter: splitterSubject,

@@ -26,7 +26,8 @@ export interface Answer {
 /**
  * The server. `requests` are the paths and JSON bodies that came, `answers` what is said next.
  *
- * `hungUp` resolves when a client has left a stalled answer.
+ * `hungUp` resolves when a client has left a stalled answer. What a model is, for which chats ask
+ * before their first question, is said without an answer, and is no request, but with `shows`.
  */
 export interface Loopback {
   readonly url: string;
@@ -36,7 +37,7 @@ export interface Loopback {
   close(): void;
 }
 
-export async function startLoopback(): Promise<Loopback> {
+export async function startLoopback({ shows = false } = {}): Promise<Loopback> {
   const requests: Loopback["requests"] = [];
   let hangUp = () => {};
   const hungUp = new Promise<void>((resolve) => {
@@ -51,8 +52,13 @@ export async function startLoopback(): Promise<Loopback> {
       const length = Number(/content-length: *(\d+)/i.exec(head)?.[1] ?? 0);
       if (!received.includes("\r\n\r\n") || Buffer.byteLength(body) < length) return;
       received = "";
-      requests.push([head.split(" ")[1] ?? "", body ? JSON.parse(body) : null]);
-      say(socket, loopback.answers.shift() ?? {}, hangUp);
+      const path = head.split(" ")[1] ?? "";
+      if (path === "/api/show" && !shows) {
+        say(socket, { parts: [{}] }, hangUp);
+      } else {
+        requests.push([path, body ? JSON.parse(body) : null]);
+        say(socket, loopback.answers.shift() ?? {}, hangUp);
+      }
     });
   });
   server.listen(0, "127.0.0.1");

@@ -201,7 +201,9 @@ const stream = async function* () {
   yield { content: "Once", thinking: "", toolCalls: [], ending: null };
   await new Promise(() => {});
 };
-const chat = await Chat.open(new MemoryStore(), "ann", "s", { model: { entry, stream } });
+const show = async () => ({ contextLength: null, capabilities: [] });
+const model = { entry, stream, show };
+const chat = await Chat.open(new MemoryStore(), "ann", "s", { model });
 console.log((await chat.stream("A story?").next()).value);
 `;
   const command = ["--input-type=module-typescript", "--eval", program];

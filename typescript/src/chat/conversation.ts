@@ -1,21 +1,28 @@
 /** `Conversation`: all of a chat that waits for nothing. */
 
-import { InvalidLimitError, ReplyNotStoredError, TandemError } from "../core/errors.ts";
+import type { ContextTruncatedError } from "../core/errors.ts";
+import { ReplyNotStoredError, TandemError } from "../core/errors.ts";
+import type { Place } from "../core/frame.ts";
 import { MemoryManager } from "../core/manager.ts";
 import type { Message } from "../core/messages.ts";
-import { estimateTokens, estimateTools } from "../core/tokens.ts";
+import { estimateTokens } from "../core/tokens.ts";
 import type { CountTokens } from "../core/turns.ts";
 import type { JsonObject } from "../core/values.ts";
 import { copyJson } from "../core/values.ts";
-import type { Engine } from "./engine.ts";
+import { Budget } from "./budget.ts";
+import { Corrections } from "./correction.ts";
+import { Coverage } from "./coverage.ts";
+import type { Engine, ModelInfo } from "./engine.ts";
 import { OllamaEngine } from "./engine.ts";
+import type { ChatEvent } from "./events.ts";
+import { Teller } from "./events.ts";
 import type { Question, Reply } from "./exchange.ts";
 import { Exchange } from "./exchange.ts";
 import { Journal } from "./journal.ts";
 import type { ModelEntry } from "./settings.ts";
 import { half } from "./settings.ts";
 import type { Making } from "./summarizer.ts";
-import { Coverage, readSummaryTokens } from "./summarizer.ts";
+import { Summarizer } from "./summarizer.ts";
 
 /** How the reading of an answer ended; where the reader left from outside, it is interrupted. */
 export type Outcome = "finished" | "interrupted" | "failed";
@@ -27,8 +34,12 @@ export interface ConversationOptions {
   maxTokens?: number | null | undefined;
   countTokens?: CountTokens | undefined;
   tools?: readonly JsonObject[] | undefined;
+  corrections?: Corrections | undefined;
   summarize?: boolean | undefined;
   summaryTokens?: number | undefined;
+  recall?: ((question: string) => string | null | Promise<string | null>) | undefined;
+  context?: Place | undefined;
+  onEvent?: ((event: ChatEvent) => unknown) | undefined;
 }
 
 /**
@@ -37,58 +48,60 @@ export interface ConversationOptions {
  * `model`: an entry, such as `loadModels().find("local/chat/small")`, or an engine of one's own.
  * `systemPrompt`: the one system message's text; null or `""` is none.
  * `maxTurns`, `trimTo`: as in `MemoryManager`; default undefined, which takes the entry's.
- * `maxTokens`: default undefined: the entry's `numCtx` less its `answerTokens` and the `tools`.
- * `countTokens`: the tokens of one message as it is sent; default `estimateTokens`.
+ * `maxTokens`: default undefined: the entry's `numCtx`, or what the model has where that is less,
+ *     without its `answerTokens` and the `tools`. A number is this or less.
+ * `countTokens`: the tokens of one message as it is sent; default `estimateTokens`, corrected by the
+ *     server's own counts as they come in. An exact counter is taken as it is.
+ * `corrections`: what is learnt of the models so, for chats that share it; default one of its own.
  * `tools`: JSON schemas in Ollama's form, sent with every question.
  * `summarize`: whether turns that are about to leave the window are summarised after an answer, by
  *     the same model; default false. See `Chat.summarize`.
  * `summaryTokens`: what such a summary may cost, by `estimateText`; default 256.
+ * `recall`: called with a question, returns what is known from elsewhere and worth telling with it,
+ *     such as facts of other sessions, as text that is sent as it is; null is nothing. It may take a
+ *     quarter of the budget; lines that are more are left out, the last ones first.
+ * `context`: where that is sent. `system` (the default) is the system message: once something was
+ *     recalled, that is done again only when a trim changes the prompt anyway, so that the server's
+ *     prompt cache keeps serving. `question` is before the question, anew for each.
+ * `onEvent`: called with what the chat did; what it throws goes to the caller. What it throws of a
+ *     summary that failed rejects `Chat.settle`.
  *
  * Throws `InvalidLimitError` and `BudgetExceededError`.
  */
 export class Conversation {
-  /** What answers; another may take its place between two questions. The limits stay. */
+  /** What answers; another may take its place between two questions. The limits of turns stay. */
   engine: Engine;
   /** The tools that go with every question. */
   readonly tools: readonly JsonObject[];
   readonly #maxTurns: number | null;
   readonly #trimTo: number | null;
-  readonly #maxTokens: number | null;
-  readonly #countTokens: CountTokens;
+  readonly #budget: Budget;
   protected journal: Journal;
   #playing: Exchange | null = null;
   protected readonly summarizes: boolean;
-  readonly #summaryTokens: number;
-  #coverage = new Coverage();
-  #covered: MemoryManager;
-  #making: Making | null = null;
+  protected readonly summarizer: Summarizer;
+  protected readonly recall: ConversationOptions["recall"];
+  readonly #place: Place;
+  #recalledAt = 0;
+  protected readonly teller: Teller;
 
-  constructor(
-    model: ModelEntry | Engine,
-    {
-      systemPrompt = null,
-      maxTurns,
-      trimTo,
-      maxTokens,
-      countTokens = estimateTokens,
-      tools = [],
-      summarize = false,
-      summaryTokens = 256,
-    }: ConversationOptions = {},
-  ) {
+  constructor(model: ModelEntry | Engine, options: ConversationOptions = {}) {
+    const { countTokens = estimateTokens, tools = [], corrections = new Corrections() } = options;
+    const { systemPrompt = null, summarize = false, summaryTokens = 256 } = options;
     this.engine = "stream" in model ? model : new OllamaEngine(model);
     this.tools = copyJson([...tools]);
     const { entry } = this.engine;
-    const ownTrim = maxTurns === undefined ? entry.trimTo : half(maxTurns);
-    this.#trimTo = trimTo === undefined ? ownTrim : trimTo;
+    const { maxTurns, trimTo = maxTurns === undefined ? entry.trimTo : half(maxTurns) } = options;
     this.#maxTurns = maxTurns === undefined ? entry.maxTurns : maxTurns;
-    this.#maxTokens = maxTokens === undefined ? tokenBudget(entry, this.tools) : maxTokens;
-    this.#countTokens = countTokens;
+    this.#trimTo = trimTo;
+    this.#budget = new Budget(this.tools, options.maxTokens, countTokens, corrections);
     this.journal = new Journal(() => this.newMemory());
     this.memory.systemPrompt = systemPrompt;
     this.summarizes = summarize;
-    this.#summaryTokens = readSummaryTokens(summaryTokens);
-    this.#covered = this.memory;
+    this.summarizer = new Summarizer(summaryTokens);
+    this.recall = options.recall;
+    this.#place = options.context ?? "system";
+    this.teller = new Teller(options.onEvent ?? null);
   }
 
   /**
@@ -119,12 +132,58 @@ export class Conversation {
     if (this.#playing) this.#playing.memory.systemPrompt = value;
   }
 
-  /** Write the question down, then begin its exchange, on a copy of the memory. */
-  protected async begin(question: Question): Promise<Exchange> {
-    await this.journal.ask(userMessage(question));
-    const memory = this.journal.copy();
-    this.#playing = new Exchange(memory, this.engine.entry, question, this.#knownCoverage());
+  /** Return whether the model is still to be looked at. */
+  protected isUnseen(): boolean {
+    return !this.#budget.knows(this.engine.entry);
+  }
+
+  /** Take note of what the model is; null where its server does not say it. */
+  protected see(info: ModelInfo | null): void {
+    this.#budget.see(this.engine.entry, info?.contextLength ?? null);
+  }
+
+  /** Begin the question's exchange, on a copy of the memory. */
+  protected begin(question: Question): Exchange {
+    const entry = this.#budget.fit(this.engine.entry);
+    this.#playing = new Exchange(this.journal.copy(), entry, question, this.#coverage());
     return this.#playing;
+  }
+
+  /** Return whether it is time to recall something for the exchange's question. */
+  protected asksRecall({ question, recalled, memory }: Exchange): boolean {
+    if (!this.recall || question.content === null || recalled) return false;
+    const trimmed = memory.droppedTurns !== this.#recalledAt;
+    return this.#place === "question" || trimmed || memory.context === null;
+  }
+
+  /** Send what was recalled along with the question. */
+  protected putContext(exchange: Exchange, text: string | null): void {
+    const recalled = { text: text ?? "", place: this.#place };
+    const context = exchange.recall(recalled, this.#budget.counter(exchange.entry));
+    if (context) this.teller.note({ context, type: "recalled" });
+  }
+
+  /**
+   * Begin a refused exchange again, shorter by the count that refused it.
+   *
+   * Throws the `error` where it was begun again before, had an answer, or can't be shorter.
+   */
+  protected again(refused: Exchange, error: ContextTruncatedError): Exchange {
+    if (refused.begunAgain || refused.part) throw error;
+    this.#budget.tighten(refused.entry, refused.messages, error.promptTokens);
+    let exchange: Exchange;
+    try {
+      exchange = this.begin(refused.question);
+    } catch (cause) {
+      throw cause instanceof TandemError ? error : cause;
+    }
+    const { recalled } = refused;
+    if (recalled) exchange.recall(recalled, this.#budget.counter(exchange.entry));
+    const [sent, other] = [exchange, refused].map(({ messages }) => JSON.stringify(messages));
+    if (sent === other) throw error;
+    exchange.begunAgain = true;
+    this.teller.note({ error, askedAgain: true, type: "truncated" });
+    return exchange;
   }
 
   /** End the exchange: keep what it made of the question, or leave the memory as it was. */
@@ -138,20 +197,13 @@ export class Conversation {
     }
   }
 
-  protected async addResult(
-    content: string,
-    { toolName, toolCallId }: { toolName?: string; toolCallId?: string },
-  ): Promise<Message[]> {
+  protected async addResult(message: JsonObject): Promise<Message[]> {
     const memory = this.journal.copy();
-    const message = {
-      role: "tool",
-      content,
-      tool_name: toolName ?? null,
-      tool_call_id: toolCallId ?? null,
-    };
-    const [coverage, dropped] = this.#knownCoverage().follow(memory, memory.add(message));
+    const before = memory.summary;
+    const [coverage, dropped] = this.#coverage().follow(memory, memory.add(message));
     await this.journal.settle({ memory, message, dropped, status: "complete" });
     this.#cover(coverage);
+    this.teller.noteWindow(dropped, before, memory.summary);
     return dropped;
   }
 
@@ -161,7 +213,7 @@ export class Conversation {
   }
 
   protected async takeBack(): Promise<Message[]> {
-    const coverage = this.#knownCoverage();
+    const coverage = this.#coverage();
     const undone = await this.journal.undo();
     this.#cover(coverage.undone(this.memory));
     return undone;
@@ -169,38 +221,40 @@ export class Conversation {
 
   /** Return the making of the next summary, where it is time for one. */
   protected plan(): Making | null {
-    const coverage = this.#knownCoverage();
-    this.#making = coverage.plan(this.memory, this.engine.entry, this.#summaryTokens);
-    return this.#making;
+    const entry = this.#budget.fit(this.engine.entry);
+    this.#coverage();
+    return this.summarizer.plan(this.memory, entry, this.#budget.worst(entry));
   }
 
   /** Keep the summary for the next trim, unless the conversation has gone on meanwhile. */
   protected keep(making: Making): void {
-    const coverage = making.finish();
-    if (this.#making === making && this.#knownCoverage() === making.coverage) {
-      this.#cover(coverage);
-      making.kept = true;
-    }
+    this.#coverage();
+    this.summarizer.keep(this.memory, making);
   }
 
-  /** Return how far the memory is summarised; what was planned for another window is void. */
-  #knownCoverage(): Coverage {
-    if (this.#covered !== this.memory) this.#cover(new Coverage(this.journal.waiting));
-    return this.#coverage;
+  /** Tell why there is no summary, unless the conversation has gone on meanwhile. */
+  protected failed(making: Making, error: unknown): void {
+    if (this.summarizer.making !== making) return;
+    this.summarizer.making = null;
+    this.teller.note({ error, type: "summary_failed" });
+    this.teller.tell();
+  }
+
+  #coverage(): Coverage {
+    return this.summarizer.coverage(this.memory, this.journal.waiting);
   }
 
   #cover(coverage: Coverage): void {
-    this.#coverage = coverage;
-    this.#covered = this.memory;
-    this.#making = null;
+    this.summarizer.cover(this.memory, coverage);
   }
 
   protected newMemory(): MemoryManager {
+    const entry = this.#budget.fit(this.engine.entry);
     return new MemoryManager({
       maxTurns: this.#maxTurns,
-      maxTokens: this.#maxTokens,
+      maxTokens: this.#budget.limit(entry),
       trimTo: this.#trimTo,
-      countTokens: this.#countTokens,
+      countTokens: this.#budget.counter(entry),
     });
   }
 
@@ -217,29 +271,28 @@ export class Conversation {
     }
     if (exchange === null || reply === null) return null;
     const { memory, answer: message } = exchange;
-    const { dropped } = reply;
     const status = reply.interrupted ? "interrupted" : "complete";
+    const before = this.memory.summary;
     try {
-      await this.journal.settle({ memory, message, dropped, status });
+      await this.journal.settle({ memory, message, dropped: reply.dropped, status });
     } catch (cause) {
       if (!(cause instanceof TandemError)) throw cause;
       throw new ReplyNotStoredError(reply.content, { cause });
     }
     this.#cover(exchange.coverage);
+    if (exchange.recalled) this.#recalledAt = exchange.recalledAt;
+    this.teller.noteWindow(reply.dropped, before, memory.summary);
+    this.#learn(exchange, reply);
     return reply;
   }
-}
 
-function userMessage({ content, images = [] }: Question): JsonObject | null {
-  return content === null ? null : { role: "user", content, images: [...images] };
-}
-
-/** Return what the window may cost: the context less the answer's room and the tools. */
-function tokenBudget({ numCtx, answerTokens }: ModelEntry, tools: readonly JsonObject[]): number {
-  const budget = numCtx - answerTokens - estimateTools(tools);
-  if (budget < 1) {
-    const allowed = `so small that num_ctx, ${numCtx}, has room for a question and the tools`;
-    throw new InvalidLimitError("answer_tokens", answerTokens, allowed);
+  /** Learn the server's own count of the prompt. */
+  #learn({ entry, messages }: Exchange, { truncation, promptTokens }: Reply): void {
+    if (truncation) {
+      this.teller.note({ error: truncation, askedAgain: false, type: "truncated" });
+      this.#budget.tighten(entry, messages, truncation.promptTokens);
+    } else if (promptTokens) {
+      this.#budget.learn(entry, messages, promptTokens);
+    }
   }
-  return budget;
 }

@@ -9,6 +9,7 @@ import { Ollama } from "ollama";
 import { ServerUnreachableError } from "../core/errors.ts";
 import type { Message } from "../core/messages.ts";
 import type { JsonObject, JsonValue } from "../core/values.ts";
+import { wholeNumber } from "../core/values.ts";
 import type { ModelEntry } from "./settings.ts";
 import type { Delta } from "./wire.ts";
 import { chatRequest, ReplyReader, readError, serverError } from "./wire.ts";
@@ -77,10 +78,10 @@ export class OllamaEngine implements Engine {
     { tools = [], format = null, entry = this.entry, signal }: StreamOptions = {},
   ): AsyncGenerator<Delta> {
     const body = chatRequest(entry, messages, { tools, format });
-    const reader = new ReplyReader(this.entry, messages);
+    const reader = new ReplyReader(entry, messages);
     const response = await this.#client
       .sendChat(body, signal)
-      .catch((error) => clientError(error, this.entry, { messages, signal }));
+      .catch((error) => clientError(error, entry, { messages, signal }));
     for await (const piece of breakingOff(response.body, reader, signal)) yield* reader.feed(piece);
     yield* reader.finish();
   }
@@ -184,9 +185,6 @@ function readProgress({ status, completed, total }: ProgressResponse): PullProgr
 function readInfo({ model_info, capabilities }: ShowResponse): ModelInfo {
   // The client's types say Map; it is the object that the server sent.
   const info = Object(model_info) as Record<string, unknown>;
-  const length = info[`${info["general.architecture"]}.context_length`];
-  return {
-    contextLength: typeof length === "number" ? length : null,
-    capabilities: capabilities ?? [],
-  };
+  const contextLength = wholeNumber(info[`${info["general.architecture"]}.context_length`]);
+  return { contextLength, capabilities: capabilities ?? [] };
 }

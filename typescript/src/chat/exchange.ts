@@ -7,13 +7,17 @@
  */
 
 import { BudgetExceededError, ContextTruncatedError, NoAnswerError } from "../core/errors.ts";
+import type { Context } from "../core/frame.ts";
 import type { MemoryManager } from "../core/manager.ts";
 import type { Message, ToolCall } from "../core/messages.ts";
+import type { Summary } from "../core/summary.ts";
 import { ThinkingSplitter } from "../core/thinking.ts";
+import type { CountTokens } from "../core/turns.ts";
 import type { JsonObject, JsonValue } from "../core/values.ts";
 import { copyJson } from "../core/values.ts";
+import type { Coverage } from "./coverage.ts";
+import { fitContext, makeRoom } from "./room.ts";
 import type { ModelEntry } from "./settings.ts";
-import type { Coverage } from "./summarizer.ts";
 import type { Delta, Durations, Ending } from "./wire.ts";
 
 /** What is asked, and who is told the thinking; null as `content` is after tool results. */
@@ -22,6 +26,11 @@ export interface Question {
   readonly images?: readonly string[] | undefined;
   readonly format?: JsonValue | undefined;
   readonly onThinking?: ((piece: string) => void) | undefined;
+}
+
+/** The user's message that a question is; null after tool results. */
+export function message({ content, images = [] }: Question): JsonObject | null {
+  return content === null ? null : { role: "user", content, images: [...images] };
 }
 
 /**
@@ -57,48 +66,76 @@ const NO_ENDING: Ending = {
 };
 
 /**
- * The life of one exchange on `memory`, a copy that is its own.
+ * The life of one exchange on `memory`, a copy that is its own, under `entry`.
  *
- * `take` each delta; then `finish`, or `interrupt` where the reader stopped. Throws
- * `BudgetExceededError` where what must be sent is over the window's budget. `coverage` says how far
- * the memory is summarised, and is kept up with it.
+ * `take` each delta; then `finish`, or `interrupt` where the reader stopped. Recalled context and
+ * the summary stay behind where the question needs their room; throws `BudgetExceededError` where
+ * what must be sent is over the window's budget all the same. `coverage` says how far the memory is
+ * summarised, and is kept up with it.
  */
 export class Exchange {
   readonly memory: MemoryManager;
-  coverage: Coverage;
+  readonly entry: ModelEntry;
+  readonly question: Question;
+  /** What was recalled for this question, whole; null where nothing was looked for. */
+  recalled: Context | null = null;
+  /** How many turns had left the window by then. */
+  recalledAt = 0;
+  /** Whether a server had refused a longer prompt of this question. */
+  begunAgain = false;
   /** The answer as it was added to the memory. */
   answer: JsonObject | null = null;
-  readonly #entry: ModelEntry;
+  coverage: Coverage;
   readonly #splitter: ThinkingSplitter;
   #fieldThinks = false;
   #content = "";
   #thinking = "";
   #toolCalls: ToolCall[] = [];
   #ending: Ending | null = null;
-  readonly #dropped: Message[];
-  readonly #promptEstimate: number;
+  #held: Summary | null = null;
+  readonly #dropped: Message[] = [];
+  #sent: Message[] | null = null;
+  #estimate = 0;
 
   constructor(memory: MemoryManager, entry: ModelEntry, question: Question, coverage: Coverage) {
     this.memory = memory;
-    this.#entry = entry;
+    this.entry = entry;
+    this.question = question;
     this.#splitter = new ThinkingSplitter({ opensThinking: entry.opensThinking });
-    const { content, images = [] } = question;
-    const dropped = content === null ? [] : memory.addUserMessage(content, { images });
-    [this.coverage, this.#dropped] = coverage.follow(memory, dropped);
-    const { max_tokens: budget, tokens } = memory.explain();
-    if (budget !== null && tokens > budget) throw new BudgetExceededError(tokens, budget);
-    this.#promptEstimate = tokens;
+    if (memory.context?.place === "question" && question.content !== null) {
+      memory.context = null; // it was another question's
+    }
+    this.coverage = coverage;
+    this.#follow(this.#addQuestion());
   }
 
   /** What the model is to be sent. */
   get messages(): Message[] {
-    return this.memory.getMessages({ includeThinking: this.#entry.sendThinking });
+    if (this.#sent === null) {
+      this.#sent = this.memory.getMessages({ includeThinking: this.entry.sendThinking });
+      this.#estimate = this.memory.tokens;
+    }
+    return this.#sent;
   }
 
   /** What has come of the answer, for the record of one that failed; null is nothing. */
   get part(): JsonObject | null {
     if (!this.#content && !this.#thinking) return null;
     return { role: "assistant", content: this.#content, thinking: this.#thinking };
+  }
+
+  /** Put recalled context in its place; returns what of it there was room for, maybe none. */
+  recall(context: Context, countTokens: CountTokens): Context | null {
+    this.recalled = context;
+    this.memory.context = null;
+    const fitted = fitContext(this.memory, context, countTokens);
+    const putIn = () => {
+      this.memory.context = fitted;
+    };
+    const left = fitted && makeRoom(this.memory, putIn);
+    if (left && left.length > 0) this.#follow(left);
+    this.recalledAt = this.memory.droppedTurns;
+    return this.memory.context;
   }
 
   /**
@@ -143,6 +180,39 @@ export class Exchange {
     return this.#remember([], { interrupted: true });
   }
 
+  /** Add the question and return what left; what else is sent gives way to it. */
+  #addQuestion(): Message[] {
+    const { content, images = [] } = this.question;
+    try {
+      if (content !== null) return this.memory.addUserMessage(content, { images });
+      requireRoom(this.memory);
+      return [];
+    } catch (error) {
+      if (!(error instanceof BudgetExceededError)) throw error;
+      const { context, summary } = this.memory;
+      if (context) {
+        this.#dropFrame({ context: null });
+      } else if (summary) {
+        this.#held = summary;
+        this.#dropFrame({ summary: null });
+      } else {
+        throw error;
+      }
+      return this.#addQuestion();
+    }
+  }
+
+  #follow(left: Message[]): void {
+    const [coverage, dropped] = this.coverage.follow(this.memory, left);
+    this.coverage = coverage;
+    this.#dropped.push(...dropped);
+  }
+
+  #dropFrame(parts: { context?: null; summary?: null }): void {
+    // As a snapshot, for the frame may be over the budget without them too.
+    this.memory.restore({ ...this.memory.snapshot(), ...parts }, { trim: false });
+  }
+
   #remember(toolCalls: ToolCall[], fields: JsonObject): Reply {
     this.answer = {
       role: "assistant",
@@ -151,14 +221,16 @@ export class Exchange {
       tool_calls: toolCalls as unknown as JsonValue,
       ...fields,
     };
-    const [coverage, dropped] = this.coverage.follow(this.memory, this.memory.add(this.answer));
-    this.coverage = coverage;
+    if (this.#held && !this.memory.summary) {
+      this.memory.restore({ ...this.memory.snapshot(), summary: this.#held }, { trim: false });
+    }
+    this.#follow(this.memory.add(this.answer));
     const { doneReason, promptTokens, replyTokens, durations } = this.#ending ?? NO_ENDING;
     return {
       content: this.#content,
       thinking: this.#thinking,
       toolCalls: copyJson(toolCalls),
-      dropped: [...this.#dropped, ...dropped],
+      dropped: this.#dropped,
       doneReason,
       promptTokens,
       replyTokens,
@@ -174,8 +246,8 @@ export class Exchange {
    * A count far below the estimate says so only where the estimate is near the context's size.
    */
   #findTruncation(seen: number | null): ContextTruncatedError | null {
-    const estimate = this.#promptEstimate;
-    const { numCtx } = this.#entry;
+    const estimate = this.#estimate;
+    const { numCtx } = this.entry;
     if (seen === null) return null;
     const farBelow = estimate * 2 > numCtx && seen * 5 < estimate * 3;
     if (seen < numCtx && !farBelow) return null;
@@ -184,6 +256,11 @@ export class Exchange {
 }
 
 type Shown = Pick<Delta, "content" | "thinking">;
+
+function requireRoom(memory: MemoryManager): void {
+  const { max_tokens: budget, tokens } = memory.explain();
+  if (budget !== null && tokens > budget) throw new BudgetExceededError(tokens, budget);
+}
 
 function isBlank(text: string): boolean {
   return /^[ \t\r\n]*$/.test(text);

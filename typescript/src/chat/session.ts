@@ -13,18 +13,20 @@
  * wait until it has ended, and takes over what they have made of the session.
  */
 
-import { NoAnswerError } from "../core/errors.ts";
+import { ContextTruncatedError, ModelNotFoundError, ServerFailedError } from "../core/errors.ts";
 import type { Message } from "../core/messages.ts";
 import type { JsonValue } from "../core/values.ts";
 import type { Store } from "../storage/store.ts";
 import { MOST_TURNS } from "./backlog.ts";
 import type { ConversationOptions, Outcome } from "./conversation.ts";
 import { Conversation } from "./conversation.ts";
-import type { Engine } from "./engine.ts";
-import type { Question, Reply } from "./exchange.ts";
+import type { Engine, ModelInfo } from "./engine.ts";
+import type { Exchange, Question, Reply } from "./exchange.ts";
+import { message } from "./exchange.ts";
 import { Lock } from "./lock.ts";
 import type { ModelEntry } from "./settings.ts";
 import { StoredJournal } from "./stored.ts";
+import { ChatStream } from "./stream.ts";
 import type { Making } from "./summarizer.ts";
 
 export interface OpenOptions extends ConversationOptions {
@@ -104,11 +106,14 @@ export class Chat extends Conversation {
   }
 
   /** Add a tool's result; see `MemoryManager.addToolMessage`. */
-  addToolMessage(
+  async addToolMessage(
     content: string,
-    options: { toolName?: string; toolCallId?: string } = {},
+    { toolName, toolCallId }: { toolName?: string; toolCallId?: string } = {},
   ): Promise<Message[]> {
-    return this.#alone(() => this.addResult(content, options));
+    const ids = { tool_name: toolName ?? null, tool_call_id: toolCallId ?? null };
+    const dropped = await this.#alone(() => this.addResult({ role: "tool", content, ...ids }));
+    this.teller.tell();
+    return dropped;
   }
 
   /** Empty the conversation; the system prompt stays. */
@@ -154,7 +159,9 @@ export class Chat extends Conversation {
   }
 
   async #interrupt(): Promise<void> {
+    this.summarizer.making = null;
     this.#summary?.stop.abort();
+    this.#summary = null;
     await this.#open?.close();
   }
 
@@ -167,20 +174,20 @@ export class Chat extends Conversation {
     await this.#interrupt();
     this.#open = stream;
     const signal = given ? AbortSignal.any([closing, given]) : closing;
-    const { tools } = this;
     let outcome: Outcome = "interrupted";
     try {
       await this.journal.hold({ signal });
-      const exchange = await this.begin(question);
-      const deltas = this.engine.stream(exchange.messages, {
-        tools,
-        format: question.format ?? null,
-        signal,
-      });
-      for await (const delta of deltas) {
-        const shown = exchange.take(delta);
-        if (shown.thinking) question.onThinking?.(shown.thinking);
-        if (shown.content) yield shown.content;
+      await this.journal.ask(message(question));
+      await this.#look();
+      let exchange: Exchange | null = this.begin(question);
+      while (exchange) {
+        try {
+          yield* this.#read(exchange, signal);
+          exchange = null;
+        } catch (error) {
+          if (!(exchange && error instanceof ContextTruncatedError)) throw error;
+          exchange = this.again(exchange, error);
+        }
       }
       outcome = "finished";
     } catch (error) {
@@ -188,8 +195,39 @@ export class Chat extends Conversation {
       if (!closing.aborted) throw error;
     } finally {
       this.#open = null;
-      stream.reply = await this.end(outcome);
-      if (this.summarizes && outcome === "finished") this.#startSummary();
+      try {
+        stream.reply = await this.end(outcome);
+        if (this.summarizes && outcome === "finished") this.#startSummary();
+      } finally {
+        this.teller.tell();
+      }
+    }
+  }
+
+  async #look(): Promise<void> {
+    if (!this.isUnseen()) return;
+    let info: ModelInfo | null = null;
+    try {
+      info = await this.engine.show();
+    } catch (error) {
+      const isKnown = error instanceof ModelNotFoundError || error instanceof ServerFailedError;
+      if (!isKnown) throw error; // else the question will tell
+    }
+    this.see(info);
+  }
+
+  async *#read(exchange: Exchange, signal: AbortSignal): AsyncGenerator<string> {
+    const { question, entry } = exchange;
+    if (this.recall && this.asksRecall(exchange)) {
+      this.putContext(exchange, await this.recall(question.content ?? ""));
+    }
+    const { tools } = this;
+    const format = question.format ?? null;
+    const deltas = this.engine.stream(exchange.messages, { tools, format, entry, signal });
+    for await (const delta of deltas) {
+      const shown = exchange.take(delta);
+      if (shown.thinking) question.onThinking?.(shown.thinking);
+      if (shown.content) yield shown.content;
     }
   }
 
@@ -198,6 +236,7 @@ export class Chat extends Conversation {
     const making = this.plan();
     const stop = new AbortController();
     this.#summary = making && { made: this.#makeSummary(making, stop.signal), stop };
+    this.#summary?.made.catch(() => {}); // what `onEvent` throws is for whoever waits
   }
 
   async #makeSummary(making: Making, signal: AbortSignal): Promise<boolean> {
@@ -205,62 +244,10 @@ export class Chat extends Conversation {
       const { entry, messages } = making;
       for await (const delta of this.engine.stream(messages, { entry, signal })) making.take(delta);
       await this.#lock.hold(async () => this.keep(making));
-    } catch {
-      // Whatever goes wrong, the chat goes on as it would without a summary.
+    } catch (error) {
+      // The chat goes on as it would without a summary.
+      this.failed(making, error);
     }
     return making.kept;
-  }
-}
-
-/**
- * The text of an answer, piece by piece; with `await using` it ends with its block.
- *
- * `reply`: the answer, once the stream has ended; null before, and where it failed. A stream that is
- * left before its end is interrupted, which closes the connection at once.
- */
-export class ChatStream implements AsyncIterableIterator<string>, AsyncDisposable {
-  reply: Reply | null = null;
-  readonly #pieces: AsyncGenerator<string>;
-  readonly #lock: Lock;
-  readonly #closing = new AbortController();
-
-  constructor(
-    answer: (stream: ChatStream, closing: AbortSignal) => AsyncGenerator<string>,
-    lock: Lock,
-  ) {
-    this.#pieces = answer(this, this.#closing.signal);
-    this.#lock = lock;
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
-  }
-
-  next(): Promise<IteratorResult<string>> {
-    return this.#lock.hold(() => this.#pieces.next());
-  }
-
-  async return(): Promise<IteratorResult<string>> {
-    await this.close();
-    return { done: true, value: undefined };
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
-  }
-
-  /** Read to the end and return the answer. */
-  async read(): Promise<Reply> {
-    await this.#lock.hold(async () => {
-      for await (const _ of this.#pieces);
-    });
-    if (this.reply === null) throw new NoAnswerError(null);
-    return this.reply;
-  }
-
-  /** Stop: interrupt the answer, unless it has ended. */
-  async close(): Promise<void> {
-    this.#closing.abort();
-    await this.#pieces.return(undefined);
   }
 }

@@ -75,7 +75,7 @@ export function makeEntry(
   );
   const {
     num_ctx = 8192,
-    answer_tokens = Math.min(Math.max(Math.floor(Number(num_ctx) / 4), 1), MOST_ANSWER_TOKENS),
+    answer_tokens = answerRoom(num_ctx as number),
     max_turns = 20,
     trim_to = half(max_turns as number | null),
   } = given;
@@ -95,6 +95,11 @@ export function makeEntry(
     keepAlive: given.keep_alive ?? null,
     options: given.options ?? {},
   } as ModelEntry;
+}
+
+/** Return the part of a context that is kept free for the answer where nothing else is said. */
+export function answerRoom(numCtx: number): number {
+  return Math.min(Math.max(Math.floor(numCtx / 4), 1), MOST_ANSWER_TOKENS);
 }
 
 /** Return `trimTo` for `maxTurns`, so that the prompt's front stands still between trims. */

@@ -1,20 +1,17 @@
 /**
- * Rolling summaries of a chat: which turns are to be summarised next, and when a summary is put in.
+ * The summarizer of a chat: the making of a summary, and what the conversation keeps of it.
  *
- * A summary is made beforehand, of the turns that the next trim is to drop, and put in together
- * with that trim: so nobody waits for it, and the prompt's front changes once. Nothing here waits
- * for anything.
+ * Nothing here waits for anything.
  */
 
-import { BudgetExceededError, InvalidLimitError } from "../core/errors.ts";
-import type { ExplainedPart } from "../core/explanation.ts";
+import { InvalidLimitError } from "../core/errors.ts";
 import type { MemoryManager } from "../core/manager.ts";
 import type { Message } from "../core/messages.ts";
 import type { Summary } from "../core/summary.ts";
 import { readSummaryReply, summaryMessages } from "../core/summary.ts";
 import { ThinkingSplitter } from "../core/thinking.ts";
 import { wholeNumber } from "../core/values.ts";
-import { MOST_TURNS } from "./backlog.ts";
+import { Coverage } from "./coverage.ts";
 import type { ModelEntry } from "./settings.ts";
 import type { Delta } from "./wire.ts";
 
@@ -27,90 +24,60 @@ const LEAST_INPUT_TOKENS = 64;
 const REQUEST_TOKENS = 128;
 
 /**
- * How far a conversation is summarised; it is never changed, but replaced.
+ * How far a conversation is summarised, by summaries of at most `maxTokens`.
  *
- * The memory's summary tells of the conversation's first turns, up to its number of `turns`. What
- * waits for the next one are the turns behind these: those that have left, then those that are
- * about to leave.
- *
- * `backlog`: the newest of the turns that left and are not told, oldest first.
- * `loose`: the steps that have left the window's oldest turn while it was its only one.
- * `text`: the next summary, null where there is none. `until`: the number of the last turn that it
- *     tells of, counted from the conversation's first.
+ * `making`: the summary that is being made, null where none is, or where the conversation has gone
+ *     on since. Throws `InvalidLimitError`.
  */
-export class Coverage {
-  readonly backlog: readonly (readonly Message[])[];
-  readonly loose: readonly Message[];
-  readonly text: string | null;
-  readonly until: number;
+export class Summarizer {
+  making: Making | null = null;
+  readonly #maxTokens: number;
+  #coverage = new Coverage();
+  #memory: MemoryManager | null = null;
 
-  constructor(
-    backlog: readonly (readonly Message[])[] = [],
-    loose: readonly Message[] = [],
-    text: string | null = null,
-    until = 0,
-  ) {
-    this.backlog = backlog;
-    this.loose = loose;
-    this.text = text;
-    this.until = until;
+  constructor(maxTokens: number) {
+    this.#maxTokens = readSummaryTokens(maxTokens);
   }
 
   /**
-   * Go on after an add to `memory` that `dropped` these; returns all that left by it.
+   * Return how far `memory` is summarised.
    *
-   * Once a turn of the next summary has left, that is put in. More turns leave where it needs their
-   * room; the newest one stays whole, or the summary waits.
+   * What was planned for another window is void; then `waiting` are the turns that left.
    */
-  follow(memory: MemoryManager, dropped: Message[]): [coverage: Coverage, dropped: Message[]] {
-    const parts = dropped.length > 0 ? memory.explain().parts : [];
-    const after = this.#without(parts);
-    if (after.text === null || after.backlog.length === 0 || hasSteps(parts)) {
-      return [after, dropped];
-    }
-    const before = memory.snapshot();
-    const leftBefore = memory.droppedTurns;
-    const left = putIn(memory, { text: after.text, turns: after.until });
-    if (left === null) {
-      memory.restore(before, { trim: false });
-      return [after, dropped];
-    }
-    const told = Math.max(after.until - leftBefore + after.backlog.length, 0);
-    const covering = new Coverage(after.backlog.slice(told), after.loose);
-    const moved = left.length > 0 ? memory.explain().parts : [];
-    return [covering.#without(moved), [...dropped, ...left]];
+  coverage(memory: MemoryManager, waiting: readonly (readonly Message[])[]): Coverage {
+    if (this.#memory !== memory) this.cover(memory, new Coverage(waiting));
+    return this.#coverage;
   }
 
-  /** Go on after an undo, which left `memory`: the next summary may tell of what is undone. */
-  undone(memory: MemoryManager): Coverage {
-    return new Coverage(this.backlog, memory.snapshot().messages.length > 0 ? this.loose : []);
+  /** Take over how far `memory` is summarised. */
+  cover(memory: MemoryManager, coverage: Coverage): void {
+    this.#coverage = coverage;
+    this.#memory = memory;
+    this.making = null;
   }
 
-  /** Return the making of the next summary, or null while there is one, or no need of one. */
-  plan(memory: MemoryManager, entry: ModelEntry, maxTokens: number): Making | null {
-    const { summary, droppedTurns } = memory;
-    const told = Math.max((summary?.turns ?? 0) - droppedTurns, 0);
-    const leaving = memory.leaving().map((turn, i) => withSteps(turn, i === 0 ? this.loose : []));
-    const ahead = leaving.slice(told);
-    const turns = [...this.backlog, ...ahead];
-    if (this.text !== null || turns.length === 0) return null;
-    const until = droppedTurns + (ahead.length > 0 ? leaving.length : 0);
-    return new Making(this, summary, turns, until, entry, maxTokens);
+  /**
+   * Return the making of the next summary, where it is time for one.
+   *
+   * `worst`: in thousandths, how many times its estimate a text may cost the model.
+   */
+  plan(memory: MemoryManager, entry: ModelEntry, worst: number): Making | null {
+    const [turns, until] = this.#coverage.waiting(memory);
+    const { summary } = memory;
+    this.making =
+      turns.length > 0
+        ? new Making(this.#coverage, summary, turns, until, entry, this.#maxTokens, worst)
+        : null;
+    return this.making;
   }
 
-  /** Go on without the turns, and the steps, that `parts` says have left. */
-  #without(parts: readonly ExplainedPart[]): Coverage {
-    let loose = this.loose;
-    const backlog = [...this.backlog];
-    for (const { part, kept, summarised, messages } of parts) {
-      if (part === "steps") {
-        loose = [...loose, ...messages];
-      } else if (!kept) {
-        if (!summarised) backlog.push(withSteps(messages, loose));
-        loose = [];
-      }
+  /** Keep the summary for the next trim, unless the conversation has gone on meanwhile. */
+  keep(memory: MemoryManager, making: Making): void {
+    const coverage = making.finish();
+    if (this.making === making && this.#memory === memory) {
+      this.cover(memory, coverage);
+      making.kept = true;
     }
-    return new Coverage(backlog.slice(-MOST_TURNS), loose, this.text, this.until);
   }
 }
 
@@ -139,9 +106,10 @@ export class Making {
     until: number,
     entry: ModelEntry,
     maxTokens: number,
+    worst: number,
   ) {
     this.coverage = coverage;
-    const [used, maxInputTokens] = summarizing(entry, maxTokens);
+    const [used, maxInputTokens] = summarizing(entry, maxTokens, worst);
     this.entry = used;
     this.messages = summaryMessages(previous, turns.flat(), { maxTokens, maxInputTokens });
     this.#until = until;
@@ -167,7 +135,7 @@ export class Making {
 }
 
 /** Return the limit of a summary, checked, or throw `InvalidLimitError`. */
-export function readSummaryTokens(value: unknown): number {
+function readSummaryTokens(value: unknown): number {
   const whole = wholeNumber(value);
   if (whole === null || whole < 1) {
     throw new InvalidLimitError("summary_tokens", value, "a whole number from 1 up");
@@ -176,38 +144,18 @@ export function readSummaryTokens(value: unknown): number {
 }
 
 /** Return the settings under which `entry` summarises, and the room for the conversation. */
-function summarizing(entry: ModelEntry, maxTokens: number): [entry: ModelEntry, room: number] {
+function summarizing(
+  entry: ModelEntry,
+  maxTokens: number,
+  worst: number,
+): [entry: ModelEntry, room: number] {
   const { think, opensThinking, answerTokens, numCtx } = entry;
   // A model that always thinks does so before the summary, and needs room for it.
   const alwaysThinks = opensThinking || typeof think === "string";
   // Twice the limit: one that is passed is told apart from an answer that was cut off.
   const most = maxTokens * 2 + (alwaysThinks ? answerTokens : 0);
-  const room = numCtx - most - maxTokens - REQUEST_TOKENS;
+  const room = Math.floor(((numCtx - most - maxTokens - REQUEST_TOKENS) * 1000) / worst);
   const options = { ...entry.options, num_predict: most };
   const used = { ...entry, think: typeof think === "string" ? ("low" as const) : false, options };
   return [used, Math.min(Math.max(room, LEAST_INPUT_TOKENS), MOST_INPUT_TOKENS)];
-}
-
-/** Set the summary and make room for it; returns what left, null where there is no room. */
-function putIn(memory: MemoryManager, summary: Summary): Message[] | null {
-  try {
-    memory.summary = summary;
-  } catch (error) {
-    if (error instanceof BudgetExceededError) return null;
-    throw error;
-  }
-  if (!memory.overBudget) return [];
-  const left = memory.restore(memory.snapshot());
-  const noRoom = memory.overBudget || hasSteps(memory.explain().parts);
-  return noRoom ? null : left;
-}
-
-/** Return a turn with the steps that had left it back behind its question. */
-function withSteps(turn: readonly Message[], steps: readonly Message[]): Message[] {
-  const first = turn[0]?.role === "user" ? 1 : 0;
-  return [...turn.slice(0, first), ...steps, ...turn.slice(first)];
-}
-
-function hasSteps(parts: readonly ExplainedPart[]): boolean {
-  return parts.some(({ part }) => part === "steps");
 }

@@ -161,10 +161,16 @@ const UNSUPPORTED = /does not support ([a-z]+)/i;
 // The last is what a Qwen template says once the server has cut away the user's message.
 const TOO_LONG = /exceed.*context|context.*exceed|no user query found/is;
 
+const MOST_DIGITS = 10;
+
+/** How llama.cpp says of a prompt that is too long how long it is; Ollama says nothing of it. */
+const COUNTED = /(\d+) tokens/g;
+
 /**
  * Return the error that the server's `status` and words mean.
  *
- * `messages` are those that were sent: where they were too long, their estimate is told.
+ * `messages` are those that were sent: where they were too long, the server's count is told, or
+ * their estimate, which is more than the context then.
  */
 export function serverError(
   status: number,
@@ -177,8 +183,11 @@ export function serverError(
   const unsupported = UNSUPPORTED.exec(words)?.[1];
   if (unsupported) return new UnsupportedCapabilityError(entry.model, unsupported.toLowerCase());
   if (TOO_LONG.test(words)) {
-    const tokens = messages.reduce((sum, message) => sum + estimateTokens(message), 0);
-    return new ContextTruncatedError(tokens, entry.numCtx);
+    const counts = Array.from(words.matchAll(COUNTED), ([, digits = ""]) => digits);
+    const counted = counts.find((digits) => digits.length < MOST_DIGITS);
+    const estimate = messages.reduce((sum, message) => sum + estimateTokens(message), 0);
+    const told = counted === undefined ? estimate : Number(counted);
+    return new ContextTruncatedError(Math.max(told, entry.numCtx + 1), entry.numCtx);
   }
   return new ServerFailedError(status, words);
 }

@@ -2,6 +2,7 @@
 
 from .asynchronous import AsyncChat, AsyncChatStream
 from .conversation import Conversation
+from .correction import Corrections
 from .engine import (
     AsyncEngine,
     AsyncOllamaEngine,
@@ -10,11 +11,13 @@ from .engine import (
     OllamaEngine,
     PullProgress,
 )
+from .events import ChatEvent, Recalled, Summarised, SummaryFailed, Trimmed, Truncated
 from .exchange import Reply
 from .modelfile import find_model_file, load_models
 from .models import Models, read_models
-from .session import Chat, ChatStream
+from .session import Chat
 from .settings import ModelEntry, Think, make_entry
+from .stream import ChatStream
 from .wire import Delta, Durations, Ending
 
 __all__ = [
@@ -23,8 +26,10 @@ __all__ = [
     "AsyncEngine",
     "AsyncOllamaEngine",
     "Chat",
+    "ChatEvent",
     "ChatStream",
     "Conversation",
+    "Corrections",
     "Delta",
     "Durations",
     "Ending",
@@ -34,8 +39,13 @@ __all__ = [
     "Models",
     "OllamaEngine",
     "PullProgress",
+    "Recalled",
     "Reply",
+    "Summarised",
+    "SummaryFailed",
     "Think",
+    "Trimmed",
+    "Truncated",
     "find_model_file",
     "load_models",
     "make_entry",

@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from functools import partial
+from inspect import isawaitable
 from types import EllipsisType, TracebackType
 from typing import Self, TypeVar
 
-from ..core.errors import NoAnswerError
+from ..core.errors import (
+    ContextTruncatedError,
+    ModelNotFoundError,
+    NoAnswerError,
+    ServerFailedError,
+)
+from ..core.frame import Place
 from ..core.messages import Message
 from ..core.tokens import estimate_tokens
 from ..core.turns import CountTokens
 from ..storage.store import Store
 from .backlog import MOST_TURNS
 from .conversation import Conversation, Outcome
+from .correction import Corrections
 from .engine import AsyncEngine, AsyncOllamaEngine
-from .exchange import Question, Reply
+from .events import ChatEvent
+from .exchange import Exchange, Question, Reply
 from .settings import ModelEntry
 from .stored import StoredJournal
 from .summarizer import Making
@@ -52,8 +61,12 @@ class AsyncChat(Conversation[AsyncEngine]):
         max_tokens: int | EllipsisType | None = ...,
         count_tokens: CountTokens = estimate_tokens,
         tools: Sequence[Mapping[str, object]] = (),
+        corrections: Corrections | None = None,
         summarize: bool = False,
         summary_tokens: int = 256,
+        recall: Callable[[str], str | Awaitable[str | None] | None] | None = None,
+        context: Place = "system",
+        on_event: Callable[[ChatEvent], object] | None = None,
     ) -> Self:
         """See `Chat.open`. What waits for the store runs in threads, `count_tokens` too."""
         self = cls(
@@ -64,8 +77,12 @@ class AsyncChat(Conversation[AsyncEngine]):
             max_tokens=max_tokens,
             count_tokens=count_tokens,
             tools=tools,
+            corrections=corrections,
             summarize=summarize,
             summary_tokens=summary_tokens,
+            recall=recall,
+            context=context,
+            on_event=on_event,
         )
         self._journal = await in_thread(
             StoredJournal.open,
@@ -109,7 +126,9 @@ class AsyncChat(Conversation[AsyncEngine]):
     ) -> list[Message]:
         """See `Chat.add_tool_message`."""
         async with self._alone():
-            return await self._run(self._add_result, content, tool_name, tool_call_id)
+            dropped = await self._run(self._add_result, content, tool_name, tool_call_id)
+        self._teller.tell()
+        return dropped
 
     async def clear(self) -> None:
         """See `Chat.clear`."""
@@ -165,23 +184,54 @@ class AsyncChat(Conversation[AsyncEngine]):
         outcome: Outcome = "interrupted"
         try:
             await self._hold()
-            exchange = await self._run(self._begin, question)
-            reply = self.engine.stream(exchange.messages, tools=self.tools, format=question.format)
-            async with aclosing(reply) as deltas:
-                async for delta in deltas:
-                    shown = exchange.take(delta)
-                    if shown.thinking and question.on_thinking:
-                        question.on_thinking(shown.thinking)
-                    if shown.content:
-                        yield shown.content
+            await self._run(self._ask, question)
+            await self._look()
+            exchange: Exchange | None = await self._run(self._begin, question)
+            while exchange:
+                try:
+                    async with aclosing(self._read(exchange)) as pieces:
+                        async for piece in pieces:
+                            yield piece
+                    exchange = None
+                except ContextTruncatedError as error:
+                    exchange = await self._run(self._again, exchange, error)
             outcome = "finished"
         except Exception:
             outcome = "failed"
             raise
         finally:
-            stream.reply = await self._run(self._end, outcome)
-            if self._summarizes and outcome == "finished":
-                await self._start_summary()
+            try:
+                stream.reply = await self._run(self._end, outcome)
+                if self._summarizes and outcome == "finished":
+                    await self._start_summary()
+            finally:
+                self._teller.tell()
+
+    async def _look(self) -> None:
+        if self._is_unseen():
+            info = None
+            with suppress(ModelNotFoundError, ServerFailedError):
+                info = await self.engine.show()
+            self._see(info)
+
+    async def _read(self, exchange: Exchange) -> AsyncGenerator[str]:
+        question = exchange.question
+        if self._recall and self._asks_recall(exchange):
+            # A plain function may take its time, so it runs in a thread; what it returns may be
+            # something to wait for.
+            found = await in_thread(self._recall, question.content)
+            text = await found if isawaitable(found) else found
+            await self._run(self._put_context, exchange, text)
+        reply = self.engine.stream(
+            exchange.messages, tools=self.tools, format=question.format, entry=exchange.entry
+        )
+        async with aclosing(reply) as deltas:
+            async for delta in deltas:
+                shown = exchange.take(delta)
+                if shown.thinking and question.on_thinking:
+                    question.on_thinking(shown.thinking)
+                if shown.content:
+                    yield shown.content
 
     async def _start_summary(self) -> None:
         self._stop_summary()
@@ -194,14 +244,15 @@ class AsyncChat(Conversation[AsyncEngine]):
             worker.cancel()
 
     async def _make_summary(self, making: Making) -> None:
-        # Whatever goes wrong, the chat goes on as it would without a summary.
-        with suppress(Exception):
+        try:
             reply = self.engine.stream(making.messages, entry=making.entry)
             async with aclosing(reply) as deltas:
                 async for delta in deltas:
                     making.take(delta)
             async with self._lock:
                 self._keep(making)
+        except Exception as error:  # noqa: BLE001 - the chat goes on as it would without a summary
+            self._failed(making, error)
 
     async def _run(self, call: Callable[..., Result], *args: object) -> Result:
         """Make a call that may wait for a store, which the event loop must not do."""

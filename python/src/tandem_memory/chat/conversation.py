@@ -6,16 +6,22 @@ from collections.abc import Callable, Mapping, Sequence
 from types import EllipsisType
 from typing import Any, Generic, Literal, Protocol, TypeVar, cast
 
-from ..core.errors import InvalidLimitError, ReplyNotStoredError, TandemError
+from ..core.errors import ContextTruncatedError, ReplyNotStoredError, TandemError
+from ..core.frame import Context, Place
 from ..core.manager import MemoryManager
 from ..core.messages import Message
-from ..core.tokens import estimate_tokens, estimate_tools
+from ..core.tokens import estimate_tokens
 from ..core.turns import CountTokens
-from ..core.values import JsonObject, JsonValue, copy_json
+from ..core.values import JsonObject, copy_json
+from .budget import Budget
+from .correction import Corrections
+from .coverage import Coverage
+from .engine import ModelInfo
+from .events import ChatEvent, Recalled, SummaryFailed, Teller, Truncated
 from .exchange import Exchange, Question, Reply
 from .journal import Journal
 from .settings import ModelEntry, half
-from .summarizer import Coverage, Making, read_summary_tokens
+from .summarizer import Making, Summarizer
 
 __all__ = ["Conversation", "Outcome"]
 
@@ -39,12 +45,23 @@ class Conversation(Generic[EngineT]):
     `model`: an entry, such as `load_models().find("local/chat/small")`, or an engine of one's own.
     `system_prompt`: the one system message's text; None or `""` is none.
     `max_turns`, `trim_to`: as in `MemoryManager`; default `...`, which takes the entry's.
-    `max_tokens`: default `...`: the entry's `num_ctx` less its `answer_tokens` and the `tools`.
-    `count_tokens`: the tokens of one message as it is sent; default `estimate_tokens`.
+    `max_tokens`: default `...`: the entry's `num_ctx`, or what the model has where that is less,
+        without its `answer_tokens` and the `tools`. A number is this or less.
+    `count_tokens`: the tokens of one message as it is sent; default `estimate_tokens`, corrected by
+        the server's own counts as they come in. An exact counter is taken as it is.
+    `corrections`: what is learnt of the models so, for chats that share it; default one of its own.
     `tools`: JSON schemas in Ollama's form, sent with every question.
     `summarize`: whether turns that are about to leave the window are summarised after an answer, by
         the same model; default False. See `Chat.summarize`.
     `summary_tokens`: what such a summary may cost, by `estimate_text`; default 256.
+    `recall`: called with a question, returns what is known from elsewhere and worth telling with
+        it, such as facts of other sessions, as text that is sent as it is; None is nothing. It may
+        take a quarter of the budget; lines that are more are left out, the last ones first.
+    `context`: where that is sent. `system` (the default) is the system message: once something was
+        recalled, that is done again only when a trim changes the prompt anyway, so that the
+        server's prompt cache keeps serving. `question` is before the question, anew for each.
+    `on_event`: called with what the chat did; what it raises goes to the caller. A summary that
+        failed is told by the thread or task that made it.
 
     Raises `InvalidLimitError` and `BudgetExceededError`.
     """
@@ -62,8 +79,12 @@ class Conversation(Generic[EngineT]):
         max_tokens: int | EllipsisType | None = ...,
         count_tokens: CountTokens = estimate_tokens,
         tools: Sequence[Mapping[str, object]] = (),
+        corrections: Corrections | None = None,
         summarize: bool = False,
         summary_tokens: int = 256,
+        recall: Callable[[str], Any] | None = None,
+        context: Place = "system",
+        on_event: Callable[[ChatEvent], object] | None = None,
     ) -> None:
         made = self._make_engine(model) if isinstance(model, ModelEntry) else model
         self.engine = cast("EngineT", made)
@@ -72,17 +93,17 @@ class Conversation(Generic[EngineT]):
         own_trim = entry.trim_to if max_turns is ... else half(max_turns)
         self._trim_to = own_trim if trim_to is ... else trim_to
         self._max_turns = entry.max_turns if max_turns is ... else max_turns
-        self._max_tokens = token_budget(entry, self.tools) if max_tokens is ... else max_tokens
-        self._count_tokens = count_tokens
+        self._budget = Budget(self.tools, max_tokens, count_tokens, corrections or Corrections())
         journal = Journal(self._new_memory)
         journal.memory.system_prompt = system_prompt
         self._journal = journal
         self._playing: Exchange | None = None
         self._summarizes = summarize
-        self._summary_tokens = read_summary_tokens(summary_tokens)
-        self._coverage = Coverage()
-        self._covered = journal.memory
-        self._making: Making | None = None
+        self._summarizer = Summarizer(summary_tokens)
+        self._recall = recall
+        self._place: Place = context
+        self._recalled_at = 0
+        self._teller = Teller(on_event)
         self._lock = self._make_lock()
 
     @property
@@ -112,12 +133,57 @@ class Conversation(Generic[EngineT]):
         if self._playing:
             self._playing.memory.system_prompt = value
 
+    def _ask(self, question: Question) -> None:
+        """Write the question down."""
+        self._journal.ask(question.message)
+
+    def _is_unseen(self) -> bool:
+        """Return whether the model is still to be looked at."""
+        return not self._budget.knows(self.engine.entry)
+
+    def _see(self, info: ModelInfo | None) -> None:
+        """Take note of what the model is; None where its server does not say it."""
+        self._budget.see(self.engine.entry, info.context_length if info else None)
+
     def _begin(self, question: Question) -> Exchange:
-        """Write the question down, then begin its exchange, on a copy of the memory."""
-        self._journal.ask(user_message(question))
-        memory, entry = self._journal.copy(), self.engine.entry
-        self._playing = Exchange(memory, entry, question, self._known_coverage())
+        """Begin the question's exchange, on a copy of the memory."""
+        entry, memory = self._budget.fit(self.engine.entry), self._journal.copy()
+        self._playing = Exchange(memory, entry, question, self._coverage())
         return self._playing
+
+    def _asks_recall(self, exchange: Exchange) -> bool:
+        """Return whether it is time to recall something for the exchange's question."""
+        if self._recall is None or exchange.question.content is None or exchange.recalled:
+            return False
+        trimmed = exchange.memory.dropped_turns != self._recalled_at
+        return self._place == "question" or trimmed or exchange.memory.context is None
+
+    def _put_context(self, exchange: Exchange, text: str | None) -> None:
+        """Send what was recalled along with the question."""
+        context: Context = {"text": text or "", "place": self._place}
+        fitted = exchange.recall(context, self._budget.counter(exchange.entry))
+        if fitted:
+            self._teller.note(Recalled(context=fitted))
+
+    def _again(self, refused: Exchange, error: ContextTruncatedError) -> Exchange:
+        """Begin a refused exchange again, shorter by the count that refused it.
+
+        Raises the `error` where it was begun again before, had an answer, or can't be shorter.
+        """
+        if refused.begun_again or refused.part:
+            raise error
+        self._budget.tighten(refused.entry, refused.messages, error.prompt_tokens)
+        try:
+            exchange = self._begin(refused.question)
+        except TandemError:
+            raise error from None
+        if refused.recalled:
+            exchange.recall(refused.recalled, self._budget.counter(exchange.entry))
+        if exchange.messages == refused.messages:
+            raise error
+        exchange.begun_again = True
+        self._teller.note(Truncated(error=error, asked_again=True))
+        return exchange
 
     def _end(self, outcome: Outcome) -> Reply | None:
         """End the exchange: keep what it made of the question, or leave the memory as it was."""
@@ -137,9 +203,11 @@ class Conversation(Generic[EngineT]):
             "tool_name": tool_name,
             "tool_call_id": tool_call_id,
         }
-        coverage, dropped = self._known_coverage().follow(memory, memory.add(message))
+        before = memory.summary
+        coverage, dropped = self._coverage().follow(memory, memory.add(message))
         self._journal.settle(memory=memory, message=message, dropped=dropped, status="complete")
         self._cover(coverage)
+        self._teller.note_window(dropped, before, memory.summary)
         return dropped
 
     def _clear(self) -> None:
@@ -147,40 +215,43 @@ class Conversation(Generic[EngineT]):
         self._cover(Coverage())
 
     def _undo(self) -> list[Message]:
-        coverage = self._known_coverage()
+        coverage = self._coverage()
         undone = self._journal.undo()
         self._cover(coverage.undone(self.memory))
         return undone
 
     def _plan(self) -> Making | None:
         """Return the making of the next summary, where it is time for one."""
-        coverage, entry = self._known_coverage(), self.engine.entry
-        self._making = coverage.plan(self.memory, entry, self._summary_tokens)
-        return self._making
+        entry = self._budget.fit(self.engine.entry)
+        self._coverage()
+        return self._summarizer.plan(self.memory, entry, self._budget.worst(entry))
 
     def _keep(self, making: Making) -> None:
         """Keep the summary for the next trim, unless the conversation has gone on meanwhile."""
-        coverage = making.finish()
-        if self._making is making and self._known_coverage() is making.coverage:
-            self._cover(coverage)
-            making.kept = True
+        self._coverage()
+        self._summarizer.keep(self.memory, making)
 
-    def _known_coverage(self) -> Coverage:
-        """Return how far the memory is summarised; what was planned for another window is void."""
-        if self._covered is not self.memory:
-            self._cover(Coverage(self._journal.waiting))
-        return self._coverage
+    def _failed(self, making: Making, error: Exception) -> None:
+        """Tell why there is no summary, unless the conversation has gone on meanwhile."""
+        if self._summarizer.making is making:
+            self._summarizer.making = None
+            self._teller.note(SummaryFailed(error=error))
+            self._teller.tell()
+
+    def _coverage(self) -> Coverage:
+        return self._summarizer.coverage(self.memory, self._journal.waiting)
 
     def _cover(self, coverage: Coverage) -> None:
-        self._coverage, self._covered, self._making = coverage, self.memory, None
+        self._summarizer.cover(self.memory, coverage)
 
     def _new_memory(self) -> MemoryManager:
+        entry = self._budget.fit(self.engine.entry)
         return MemoryManager(
             None,
             self._max_turns,
-            max_tokens=self._max_tokens,
+            max_tokens=self._budget.limit(entry),
             trim_to=self._trim_to,
-            count_tokens=self._count_tokens,
+            count_tokens=self._budget.counter(entry),
         )
 
     def _conclude(self, exchange: Exchange | None, outcome: Outcome) -> Reply | None:
@@ -196,6 +267,7 @@ class Conversation(Generic[EngineT]):
                 self._journal.settle(memory=None, message=part, dropped=[], status="failed")
         if exchange is None or reply is None:
             return None
+        before = self.memory.summary
         try:
             self._journal.settle(
                 memory=exchange.memory,
@@ -206,20 +278,17 @@ class Conversation(Generic[EngineT]):
         except TandemError as error:
             raise ReplyNotStoredError(reply.content) from error
         self._cover(exchange.coverage)
+        if exchange.recalled:
+            self._recalled_at = exchange.recalled_at
+        self._teller.note_window(reply.dropped, before, self.memory.summary)
+        self._learn(exchange, reply)
         return reply
 
-
-def user_message(question: Question) -> JsonObject | None:
-    if question.content is None:
-        return None
-    images = cast("list[JsonValue]", list(question.images or []))
-    return {"role": "user", "content": question.content, "images": images}
-
-
-def token_budget(entry: ModelEntry, tools: Sequence[JsonObject]) -> int:
-    """Return what the window may cost: the context less the answer's room and the tools."""
-    budget = entry.num_ctx - entry.answer_tokens - estimate_tools(tools)
-    if budget < 1:
-        allowed = f"so small that num_ctx, {entry.num_ctx}, has room for a question and the tools"
-        raise InvalidLimitError("answer_tokens", entry.answer_tokens, allowed)
-    return budget
+    def _learn(self, exchange: Exchange, reply: Reply) -> None:
+        """Learn the server's own count of the prompt."""
+        if reply.truncation:
+            self._teller.note(Truncated(error=reply.truncation, asked_again=False))
+            seen = reply.truncation.prompt_tokens
+            self._budget.tighten(exchange.entry, exchange.messages, seen)
+        elif reply.prompt_tokens:
+            self._budget.learn(exchange.entry, exchange.messages, reply.prompt_tokens)

@@ -18,7 +18,7 @@ import ollama
 
 from ..core.errors import ServerFailedError, ServerUnreachableError
 from ..core.messages import Message
-from ..core.values import JsonObject
+from ..core.values import JsonObject, whole_number
 from .settings import ModelEntry
 from .wire import Delta, ReplyReader, chat_request, read_error, server_error
 
@@ -67,9 +67,9 @@ class Engine(Protocol):
     ) -> Generator[Delta]:
         """Send `messages` and yield the answer as it comes; the last delta has the `ending`.
 
-        `tools` are JSON schemas in Ollama's form, `format` a JSON schema (or `"json"`) that the
-        answer keeps to, `entry` the settings where this answer has others. Closing the generator
-        closes the connection. Raises `ReplyBrokenOffError` where the server ends without an ending.
+        `tools`, `format`: as in Ollama's API. `entry`: the settings where this answer has others.
+        Closing the generator closes the connection. Raises `ReplyBrokenOffError` where the server
+        ends without an ending.
         """
         ...
 
@@ -134,9 +134,10 @@ class OllamaEngine:
         entry: ModelEntry | None = None,
     ) -> Generator[Delta]:
         """Send `messages` and yield the answer as it comes; see `Engine.stream`."""
-        body = chat_request(entry or self.entry, messages, tools=tools, format=format)
-        reader = ReplyReader(self.entry, messages)
-        with client_errors(self.entry, messages), self._client.send_chat(body) as response:
+        entry = entry or self.entry
+        body = chat_request(entry, messages, tools=tools, format=format)
+        reader = ReplyReader(entry, messages)
+        with client_errors(entry, messages), self._client.send_chat(body) as response:
             if response.is_error:
                 response.read()
             response.raise_for_status()
@@ -180,9 +181,10 @@ class AsyncOllamaEngine:
         entry: ModelEntry | None = None,
     ) -> AsyncGenerator[Delta]:
         """Send `messages` and yield the answer as it comes; see `Engine.stream`."""
-        body = chat_request(entry or self.entry, messages, tools=tools, format=format)
-        reader = ReplyReader(self.entry, messages)
-        with client_errors(self.entry, messages):
+        entry = entry or self.entry
+        body = chat_request(entry, messages, tools=tools, format=format)
+        reader = ReplyReader(entry, messages)
+        with client_errors(entry, messages):
             async with self._client.send_chat(body) as response:
                 if response.is_error:
                     await response.aread()
@@ -263,8 +265,8 @@ def connection(host: str) -> dict[str, Any]:
 
     A kept connection would belong to one event loop, and would outlive an engine nobody closes.
     """
-    kept = httpx.Limits(max_keepalive_connections=0)
-    return {"trust_env": not is_loopback(host), "limits": kept}
+    limits = httpx.Limits(max_keepalive_connections=0)
+    return {"trust_env": not is_loopback(host), "limits": limits}
 
 
 def is_loopback(host: str) -> bool:
@@ -283,7 +285,7 @@ def read_progress(progress: ollama.ProgressResponse) -> PullProgress:
 
 
 def check_pulled(last: ollama.ProgressResponse | None) -> None:
-    if last is None or last.status != "success":
+    if not last or last.status != "success":
         raise ServerFailedError(200, "the pull ended before it was complete")
 
 
@@ -293,8 +295,6 @@ def read_names(listed: ollama.ListResponse) -> list[str]:
 
 def read_info(shown: ollama.ShowResponse) -> ModelInfo:
     info: Mapping[str, object] = shown.modelinfo or {}
-    length = info.get(f"{info.get('general.architecture')}.context_length")
-    return ModelInfo(
-        context_length=length if isinstance(length, int) else None,
-        capabilities=[str(each) for each in shown.capabilities or []],
-    )
+    length = whole_number(info.get(f"{info.get('general.architecture')}.context_length"))
+    capabilities = [str(each) for each in shown.capabilities or []]
+    return ModelInfo(context_length=length, capabilities=capabilities)

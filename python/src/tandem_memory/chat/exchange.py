@@ -12,12 +12,16 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from ..core.errors import BudgetExceededError, ContextTruncatedError, NoAnswerError
+from ..core.frame import Context
 from ..core.manager import MemoryManager
 from ..core.messages import Message, ToolCall
+from ..core.summary import Summary
 from ..core.thinking import ThinkingSplitter
+from ..core.turns import CountTokens
 from ..core.values import JsonObject, JsonValue, copy_json
+from .coverage import Coverage
+from .room import fit_context, make_room
 from .settings import ModelEntry
-from .summarizer import Coverage
 from .wire import Delta, Durations, Ending
 
 __all__ = ["Exchange", "Question", "Reply"]
@@ -31,6 +35,14 @@ class Question:
     images: Sequence[str] | None = None
     format: Mapping[str, object] | str | None = None
     on_thinking: Callable[[str], object] | None = None
+
+    @property
+    def message(self) -> JsonObject | None:
+        """The user's message that it is; None after tool results."""
+        if self.content is None:
+            return None
+        images = cast("list[JsonValue]", list(self.images or []))
+        return {"role": "user", "content": self.content, "images": images}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,39 +72,51 @@ class Reply:
 
 
 class Exchange:
-    """The life of one exchange on `memory`, a copy that is its own.
+    """The life of one exchange on `memory`, a copy that is its own, under `entry`.
 
-    `take` each delta; then `finish`, or `interrupt` where the reader stopped. Raises
-    `BudgetExceededError` where what must be sent is over the window's budget. `coverage` says how
-    far the memory is summarised, and is kept up with it.
+    `take` each delta; then `finish`, or `interrupt` where the reader stopped. Recalled context and
+    the summary stay behind where the question needs their room; raises `BudgetExceededError` where
+    what must be sent is over the window's budget all the same. `coverage` says how far the memory
+    is summarised, and is kept up with it.
     """
 
     def __init__(
         self, memory: MemoryManager, entry: ModelEntry, question: Question, coverage: Coverage
     ) -> None:
         self.memory = memory
-        self.coverage = coverage
+        self.entry = entry
+        self.question = question
+        # What was recalled for this question, whole; None where nothing was looked for.
+        self.recalled: Context | None = None
+        # How many turns had left the window by then.
+        self.recalled_at = 0
+        # Whether a server had refused a longer prompt of this question.
+        self.begun_again = False
         # The answer as it was added to the memory.
         self.answer: JsonObject | None = None
-        self._entry = entry
         self._splitter = ThinkingSplitter(opens_thinking=entry.opens_thinking)
         self._field_thinks = False
         self._content = ""
         self._thinking = ""
         self._tool_calls: list[ToolCall] = []
         self._ending: Ending | None = None
-        content, images = question.content, question.images
-        dropped = [] if content is None else memory.add_user_message(content, images=images)
-        self.coverage, self._dropped = coverage.follow(memory, dropped)
-        budget = memory.explain()["max_tokens"]
-        if budget is not None and memory.tokens > budget:
-            raise BudgetExceededError(memory.tokens, budget)
-        self._prompt_estimate = memory.tokens
+        self._held: Summary | None = None
+        context = memory.context
+        if context and context["place"] == "question" and question.content is not None:
+            memory.context = None  # it was another question's
+        self.coverage = coverage
+        self._dropped: list[Message] = []
+        self._follow(self._add_question())
+        self._sent: list[Message] | None = None
+        self._estimate = 0
 
     @property
     def messages(self) -> list[Message]:
         """What the model is to be sent."""
-        return self.memory.get_messages(include_thinking=self._entry.send_thinking)
+        if self._sent is None:
+            self._sent = self.memory.get_messages(include_thinking=self.entry.send_thinking)
+            self._estimate = self.memory.tokens
+        return self._sent
 
     @property
     def part(self) -> JsonObject | None:
@@ -100,6 +124,21 @@ class Exchange:
         if not self._content and not self._thinking:
             return None
         return {"role": "assistant", "content": self._content, "thinking": self._thinking}
+
+    def recall(self, context: Context, count_tokens: CountTokens) -> Context | None:
+        """Put recalled context in its place; returns what of it there was room for, maybe none."""
+        self.recalled = context
+        self.memory.context = None
+        fitted = fit_context(self.memory, context, count_tokens)
+
+        def put_in() -> None:
+            self.memory.context = fitted
+
+        left = make_room(self.memory, put_in) if fitted else None
+        if left:
+            self._follow(left)
+        self.recalled_at = self.memory.dropped_turns
+        return self.memory.context
 
     def take(self, delta: Delta) -> Delta:
         """Take the next piece of the answer and return what it shows, maybe nothing.
@@ -140,6 +179,32 @@ class Exchange:
             return self.finish()
         return self._remember([], {"interrupted": True})
 
+    def _add_question(self) -> list[Message]:
+        """Add the question and return what left; what else is sent gives way to it."""
+        content = self.question.content
+        try:
+            if content is not None:
+                return self.memory.add_user_message(content, images=self.question.images)
+            require_room(self.memory)
+        except BudgetExceededError:
+            if self.memory.context:
+                self._drop_frame(context=None)
+            elif self.memory.summary:
+                self._held = self.memory.summary
+                self._drop_frame(summary=None)
+            else:
+                raise
+            return self._add_question()
+        return []
+
+    def _follow(self, left: list[Message]) -> None:
+        self.coverage, left = self.coverage.follow(self.memory, left)
+        self._dropped += left
+
+    def _drop_frame(self, **parts: None) -> None:
+        # As a snapshot, for the frame may be over the budget without them too.
+        self.memory.restore({**self.memory.snapshot(), **parts}, trim=False)
+
     def _remember(self, tool_calls: list[ToolCall], fields: JsonObject) -> Reply:
         self.answer = {
             "role": "assistant",
@@ -148,14 +213,15 @@ class Exchange:
             "tool_calls": cast("list[JsonValue]", tool_calls),
             **fields,
         }
-        dropped = self.memory.add(self.answer)
-        self.coverage, dropped = self.coverage.follow(self.memory, dropped)
+        if self._held and not self.memory.summary:
+            self.memory.restore({**self.memory.snapshot(), "summary": self._held}, trim=False)
+        self._follow(self.memory.add(self.answer))
         ending = self._ending or Ending()
         return Reply(
             content=self._content,
             thinking=self._thinking,
             tool_calls=copy_json(tool_calls),
-            dropped=self._dropped + dropped,
+            dropped=self._dropped,
             done_reason=ending.done_reason,
             prompt_tokens=ending.prompt_tokens,
             reply_tokens=ending.reply_tokens,
@@ -169,13 +235,19 @@ class Exchange:
 
         A count far below the estimate says so only where the estimate is near the context's size.
         """
-        estimate, num_ctx = self._prompt_estimate, self._entry.num_ctx
+        estimate, num_ctx = self._estimate, self.entry.num_ctx
         if seen is None:
             return None
         far_below = estimate * 2 > num_ctx and seen * 5 < estimate * 3
         if seen < num_ctx and not far_below:
             return None
         return ContextTruncatedError(max(seen, estimate), num_ctx)
+
+
+def require_room(memory: MemoryManager) -> None:
+    budget = memory.explain()["max_tokens"]
+    if budget is not None and memory.tokens > budget:
+        raise BudgetExceededError(memory.tokens, budget)
 
 
 def is_blank(text: str) -> bool:

@@ -14,30 +14,32 @@ wait until it has ended, and takes over what they have made of the session.
 
 from __future__ import annotations
 
-import atexit
 import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import partial
-from types import EllipsisType, TracebackType
+from types import EllipsisType
 from typing import Self
-from weakref import WeakSet
 
-from ..core.errors import NoAnswerError, TandemError
+from ..core.errors import ContextTruncatedError, ModelNotFoundError, ServerFailedError
+from ..core.frame import Place
 from ..core.messages import Message
 from ..core.tokens import estimate_tokens
 from ..core.turns import CountTokens
 from ..storage.store import Store
 from .backlog import MOST_TURNS
 from .conversation import Conversation, Outcome
+from .correction import Corrections
 from .engine import Engine, OllamaEngine
-from .exchange import Question, Reply
+from .events import ChatEvent
+from .exchange import Exchange, Question, Reply
 from .settings import ModelEntry
 from .stored import StoredJournal
+from .stream import ChatStream
 from .summarizer import Making
 
-__all__ = ["Chat", "ChatStream"]
+__all__ = ["Chat"]
 
 
 class Chat(Conversation[Engine]):
@@ -65,8 +67,12 @@ class Chat(Conversation[Engine]):
         max_tokens: int | EllipsisType | None = ...,
         count_tokens: CountTokens = estimate_tokens,
         tools: Sequence[Mapping[str, object]] = (),
+        corrections: Corrections | None = None,
         summarize: bool = False,
         summary_tokens: int = 256,
+        recall: Callable[[str], str | None] | None = None,
+        context: Place = "system",
+        on_event: Callable[[ChatEvent], object] | None = None,
     ) -> Self:
         """Open a user's session, with its window as it was left, and go on with it.
 
@@ -88,8 +94,12 @@ class Chat(Conversation[Engine]):
             max_tokens=max_tokens,
             count_tokens=count_tokens,
             tools=tools,
+            corrections=corrections,
             summarize=summarize,
             summary_tokens=summary_tokens,
+            recall=recall,
+            context=context,
+            on_event=on_event,
         )
         self._journal = StoredJournal.open(
             self._new_memory,
@@ -141,7 +151,9 @@ class Chat(Conversation[Engine]):
     ) -> list[Message]:
         """Add a tool's result; see `MemoryManager.add_tool_message`."""
         with self._alone():
-            return self._add_result(content, tool_name, tool_call_id)
+            dropped = self._add_result(content, tool_name, tool_call_id)
+        self._teller.tell()
+        return dropped
 
     def clear(self) -> None:
         """Empty the conversation; the system prompt stays."""
@@ -190,7 +202,7 @@ class Chat(Conversation[Engine]):
 
     def _interrupt(self) -> None:
         # The summary's thread sees it at the next piece, and hangs up; nobody waits for that.
-        self._making, self._summary = None, (None, None)
+        self._summarizer.making, self._summary = None, (None, None)
         if self._open:
             self._open.close()
 
@@ -200,23 +212,48 @@ class Chat(Conversation[Engine]):
         outcome: Outcome = "interrupted"
         try:
             self._hold()
-            exchange = self._begin(question)
-            reply = self.engine.stream(exchange.messages, tools=self.tools, format=question.format)
-            with closing(reply) as deltas:
-                for delta in deltas:
-                    shown = exchange.take(delta)
-                    if shown.thinking and question.on_thinking:
-                        question.on_thinking(shown.thinking)
-                    if shown.content:
-                        yield shown.content
+            self._ask(question)
+            self._look()
+            exchange: Exchange | None = self._begin(question)
+            while exchange:
+                try:
+                    yield from self._read(exchange)
+                    exchange = None
+                except ContextTruncatedError as error:
+                    exchange = self._again(exchange, error)
             outcome = "finished"
         except Exception:
             outcome = "failed"
             raise
         finally:
-            stream.reply = self._end(outcome)
-            if self._summarizes and outcome == "finished":
-                self._start_summary()
+            try:
+                stream.reply = self._end(outcome)
+                if self._summarizes and outcome == "finished":
+                    self._start_summary()
+            finally:
+                self._teller.tell()
+
+    def _look(self) -> None:
+        if self._is_unseen():
+            info = None
+            with suppress(ModelNotFoundError, ServerFailedError):  # the question will tell
+                info = self.engine.show()
+            self._see(info)
+
+    def _read(self, exchange: Exchange) -> Generator[str]:
+        question = exchange.question
+        if self._recall and self._asks_recall(exchange):
+            self._put_context(exchange, self._recall(question.content or ""))
+        reply = self.engine.stream(
+            exchange.messages, tools=self.tools, format=question.format, entry=exchange.entry
+        )
+        with closing(reply) as deltas:
+            for delta in deltas:
+                shown = exchange.take(delta)
+                if shown.thinking and question.on_thinking:
+                    question.on_thinking(shown.thinking)
+                if shown.content:
+                    yield shown.content
 
     def _start_summary(self) -> None:
         making, worker = self._plan(), None
@@ -226,73 +263,13 @@ class Chat(Conversation[Engine]):
         self._summary = making, worker
 
     def _make_summary(self, making: Making) -> None:
-        # Whatever goes wrong, the chat goes on as it would without a summary.
-        with suppress(Exception):
+        try:
             with closing(self.engine.stream(making.messages, entry=making.entry)) as deltas:
                 for delta in deltas:
-                    if self._making is not making:
+                    if self._summarizer.making is not making:
                         return
                     making.take(delta)
             with self._lock:
                 self._keep(making)
-
-
-class ChatStream:
-    """The text of an answer, piece by piece; as a context manager it ends with its block.
-
-    `reply`: the answer, once the stream has ended; None before, and where it failed. A stream that
-    is left before its end is interrupted, which closes the connection at once.
-    """
-
-    def __init__(
-        self, answer: Callable[[ChatStream], Generator[str]], lock: threading.Lock
-    ) -> None:
-        self.reply: Reply | None = None
-        self._pieces = answer(self)
-        self._lock = lock
-        STREAMS.add(self)
-
-    def __iter__(self) -> Self:
-        return self
-
-    def __next__(self) -> str:
-        with self._lock:
-            return next(self._pieces)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    def read(self) -> Reply:
-        """Read to the end and return the answer."""
-        with self._lock:
-            for _ in self._pieces:
-                pass
-        if self.reply is None:  # another hand has ended it
-            raise NoAnswerError(None)
-        return self.reply
-
-    def close(self) -> None:
-        """Stop: interrupt the answer, unless it has ended."""
-        self._pieces.close()
-
-
-STREAMS: WeakSet[ChatStream] = WeakSet()
-
-
-@atexit.register
-def close_streams() -> None:
-    """Interrupt what a program that ends has left open, while the store can still be written.
-
-    Later, as the interpreter is taken apart, SQLite is no longer there to be called.
-    """
-    for stream in list(STREAMS):
-        with suppress(TandemError):
-            stream.close()
+        except Exception as error:  # noqa: BLE001 - the chat goes on as it would without a summary
+            self._failed(making, error)

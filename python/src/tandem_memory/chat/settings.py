@@ -11,7 +11,16 @@ from typing import Literal, cast
 from ..core.errors import InvalidModelFileError, quote
 from ..core.values import JsonObject, JsonValue, copy_json, whole_number
 
-__all__ = ["ModelEntry", "Think", "half", "is_setting", "make_entry", "read_host", "read_setting"]
+__all__ = [
+    "ModelEntry",
+    "Think",
+    "answer_room",
+    "half",
+    "is_setting",
+    "make_entry",
+    "read_host",
+    "read_setting",
+]
 
 Think = bool | Literal["low", "medium", "high"] | None
 """Whether a model thinks before it answers, or how much; None leaves it to the server."""
@@ -82,7 +91,7 @@ def make_entry(
         "engine": "ollama",
         "host": host,
         "num_ctx": num_ctx,
-        "answer_tokens": min(max(num_ctx // 4, 1), MOST_ANSWER_TOKENS),
+        "answer_tokens": answer_room(num_ctx),
         "max_turns": max_turns,
         "trim_to": half(max_turns),
         "think": None,
@@ -93,6 +102,11 @@ def make_entry(
         **given,
     }
     return ModelEntry(path=path, **full)  # pyright: ignore[reportArgumentType] - checked above
+
+
+def answer_room(num_ctx: int) -> int:
+    """Return the part of a context that is kept free for the answer where nothing else is said."""
+    return min(max(num_ctx // 4, 1), MOST_ANSWER_TOKENS)
 
 
 def half(max_turns: int | None) -> int | None:

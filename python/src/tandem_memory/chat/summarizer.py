@@ -1,8 +1,6 @@
-"""Rolling summaries of a chat: which turns are to be summarised next, and when a summary is put in.
+"""The summarizer of a chat: the making of a summary, and what the conversation keeps of it.
 
-A summary is made beforehand, of the turns that the next trim is to drop, and put in together with
-that trim: so nobody waits for it, and the prompt's front changes once. Nothing here waits for
-anything, so plain and async chats share it.
+Nothing here waits for anything, so plain and async chats share it.
 """
 
 from __future__ import annotations
@@ -10,18 +8,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..core.errors import BudgetExceededError, InvalidLimitError
-from ..core.explanation import ExplainedPart
+from ..core.errors import InvalidLimitError
 from ..core.manager import MemoryManager
 from ..core.messages import Message
 from ..core.summary import Summary, read_summary_reply, summary_messages
 from ..core.thinking import ThinkingSplitter
 from ..core.values import whole_number
-from .backlog import MOST_TURNS
+from .coverage import Coverage
 from .settings import ModelEntry
 from .wire import Delta
 
-__all__ = ["Coverage", "Making", "read_summary_tokens"]
+__all__ = ["Making", "Summarizer"]
 
 MOST_INPUT_TOKENS = 2048
 """What of a conversation is sent to be summarised at most; less where the context is small."""
@@ -32,81 +29,49 @@ REQUEST_TOKENS = 128
 """What the request itself costs, and the template around it."""
 
 
-class Coverage:
-    """How far a conversation is summarised; it is never changed, but replaced.
+class Summarizer:
+    """How far a conversation is summarised, by summaries of at most `max_tokens`.
 
-    The memory's summary tells of the conversation's first turns, up to its number of `turns`. What
-    waits for the next one are the turns behind these: those that have left, then those that are
-    about to leave.
-
-    `backlog`: the newest of the turns that left and are not told, oldest first.
-    `loose`: the steps that have left the window's oldest turn while it was its only one.
-    `text`: the next summary, None where there is none. `until`: the number of the last turn that
-        it tells of, counted from the conversation's first.
+    `making`: the summary that is being made, None where none is, or where the conversation has gone
+    on since. Raises `InvalidLimitError`.
     """
 
-    def __init__(
-        self,
-        backlog: Sequence[Sequence[Message]] = (),
-        loose: Sequence[Message] = (),
-        text: str | None = None,
-        until: int = 0,
-    ) -> None:
-        self.backlog = backlog
-        self.loose = loose
-        self.text = text
-        self.until = until
+    def __init__(self, max_tokens: int) -> None:
+        self.making: Making | None = None
+        self._max_tokens = read_summary_tokens(max_tokens)
+        self._coverage = Coverage()
+        self._memory: MemoryManager | None = None
 
-    def follow(
-        self, memory: MemoryManager, dropped: list[Message]
-    ) -> tuple[Coverage, list[Message]]:
-        """Go on after an add to `memory` that `dropped` these; returns all that left by it.
+    def coverage(self, memory: MemoryManager, waiting: Sequence[Sequence[Message]]) -> Coverage:
+        """Return how far `memory` is summarised.
 
-        Once a turn of the next summary has left, that is put in. More turns leave where it needs
-        their room; the newest one stays whole, or the summary waits.
+        What was planned for another window is void; then `waiting` are the turns that left.
         """
-        parts = memory.explain()["parts"] if dropped else []
-        after = self._without(parts)
-        if after.text is None or not after.backlog or has_steps(parts):
-            return after, dropped
-        before, left_before = memory.snapshot(), memory.dropped_turns
-        left = put_in(memory, {"text": after.text, "turns": after.until})
-        if left is None:
-            memory.restore(before, trim=False)
-            return after, dropped
-        told = max(after.until - left_before + len(after.backlog), 0)
-        covering = Coverage(after.backlog[told:], after.loose)
-        return covering._without(memory.explain()["parts"] if left else []), dropped + left
+        if self._memory is not memory:
+            self.cover(memory, Coverage(waiting))
+        return self._coverage
 
-    def undone(self, memory: MemoryManager) -> Coverage:
-        """Go on after an undo, which left `memory`: the next summary may tell of what is undone."""
-        return Coverage(self.backlog, self.loose if memory.snapshot()["messages"] else ())
+    def cover(self, memory: MemoryManager, coverage: Coverage) -> None:
+        """Take over how far `memory` is summarised."""
+        self._coverage, self._memory, self.making = coverage, memory, None
 
-    def plan(self, memory: MemoryManager, entry: ModelEntry, max_tokens: int) -> Making | None:
-        """Return the making of the next summary, or None while there is one, or no need of one."""
-        summary, dropped_turns = memory.summary, memory.dropped_turns
-        told = max((summary["turns"] if summary else 0) - dropped_turns, 0)
-        leaving = [
-            with_steps(turn, () if i else self.loose) for i, turn in enumerate(memory.leaving())
-        ]
-        ahead = leaving[told:]
-        turns = [*self.backlog, *ahead]
-        if self.text is not None or not turns:
-            return None
-        until = dropped_turns + (len(leaving) if ahead else 0)
-        return Making(self, summary, turns, until, entry, max_tokens)
+    def plan(self, memory: MemoryManager, entry: ModelEntry, worst: int) -> Making | None:
+        """Return the making of the next summary, where it is time for one.
 
-    def _without(self, parts: Sequence[ExplainedPart]) -> Coverage:
-        """Go on without the turns, and the steps, that `parts` says have left."""
-        loose, backlog = self.loose, list(self.backlog)
-        for part in parts:
-            if part["part"] == "steps":
-                loose = [*loose, *part["messages"]]
-            elif not part["kept"]:
-                if not part["summarised"]:
-                    backlog.append(with_steps(part["messages"], loose))
-                loose = ()
-        return Coverage(backlog[-MOST_TURNS:], loose, self.text, self.until)
+        `worst`: in thousandths, how many times its estimate a text may cost the model.
+        """
+        turns, until = self._coverage.waiting(memory)
+        coverage, summary, limit = self._coverage, memory.summary, self._max_tokens
+        making = Making(coverage, summary, turns, until, entry, limit, worst) if turns else None
+        self.making = making
+        return making
+
+    def keep(self, memory: MemoryManager, making: Making) -> None:
+        """Keep the summary for the next trim, unless the conversation has gone on meanwhile."""
+        coverage = making.finish()
+        if self.making is making and self._memory is memory:
+            self.cover(memory, coverage)
+            making.kept = True
 
 
 class Making:
@@ -125,10 +90,11 @@ class Making:
         until: int,
         entry: ModelEntry,
         max_tokens: int,
+        worst: int,
     ) -> None:
         self.coverage = coverage
         self.kept = False
-        used, room = summarizing(entry, max_tokens)
+        used, room = summarizing(entry, max_tokens, worst)
         self.entry = used
         self.messages = summary_messages(
             previous,
@@ -166,37 +132,14 @@ def read_summary_tokens(value: object) -> int:
     return whole
 
 
-def summarizing(entry: ModelEntry, max_tokens: int) -> tuple[ModelEntry, int]:
+def summarizing(entry: ModelEntry, max_tokens: int, worst: int) -> tuple[ModelEntry, int]:
     """Return the settings under which `entry` summarises, and the room for the conversation."""
     # A model that always thinks does so before the summary, and needs room for it.
     always_thinks = entry.opens_thinking or isinstance(entry.think, str)
     # Twice the limit: one that is passed is told apart from an answer that was cut off.
     most = max_tokens * 2 + (entry.answer_tokens if always_thinks else 0)
-    room = entry.num_ctx - most - max_tokens - REQUEST_TOKENS
+    room = (entry.num_ctx - most - max_tokens - REQUEST_TOKENS) * 1000 // worst
     options = {**entry.options, "num_predict": most}
     think = "low" if isinstance(entry.think, str) else False
     used = replace(entry, think=think, options=options)
     return used, min(max(room, LEAST_INPUT_TOKENS), MOST_INPUT_TOKENS)
-
-
-def put_in(memory: MemoryManager, summary: Summary) -> list[Message] | None:
-    """Set the summary and make room for it; returns what left, None where there is no room."""
-    try:
-        memory.summary = summary
-    except BudgetExceededError:
-        return None
-    if not memory.over_budget:
-        return []
-    left = memory.restore(memory.snapshot())
-    no_room = memory.over_budget or has_steps(memory.explain()["parts"])
-    return None if no_room else left
-
-
-def with_steps(turn: Sequence[Message], steps: Sequence[Message]) -> list[Message]:
-    """Return a turn with the steps that had left it back behind its question."""
-    first = 1 if turn[0]["role"] == "user" else 0
-    return [*turn[:first], *steps, *turn[first:]]
-
-
-def has_steps(parts: Sequence[ExplainedPart]) -> bool:
-    return any(part["part"] == "steps" for part in parts)

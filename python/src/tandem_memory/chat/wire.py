@@ -187,12 +187,19 @@ TOO_LONG = re.compile(
 )
 
 
+MOST_DIGITS = 10
+
+COUNTED = re.compile(r"(\d+) tokens", re.ASCII)
+"""How llama.cpp says of a prompt that is too long how long it is; Ollama says nothing of it."""
+
+
 def server_error(
     status: int, detail: JsonValue, entry: ModelEntry, messages: Sequence[Message]
 ) -> TandemError:
     """Return the error that the server's `status` and words mean.
 
-    `messages` are those that were sent: where they were too long, their estimate is told.
+    `messages` are those that were sent: where they were too long, the server's count is told, or
+    their estimate, which is more than the context then.
     """
     words = detail if isinstance(detail, str) else canonical_json(detail)
     if status == 404 and MISSING.search(words):
@@ -201,7 +208,9 @@ def server_error(
     if unsupported:
         return UnsupportedCapabilityError(entry.model, unsupported[1].lower())
     if TOO_LONG.search(words):
-        return ContextTruncatedError(sum(map(estimate_tokens, messages)), entry.num_ctx)
+        counted = [int(count) for count in COUNTED.findall(words) if len(count) < MOST_DIGITS]
+        told = counted[0] if counted else sum(map(estimate_tokens, messages))
+        return ContextTruncatedError(max(told, entry.num_ctx + 1), entry.num_ctx)
     return ServerFailedError(status, words)
 
 
