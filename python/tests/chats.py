@@ -196,7 +196,8 @@ class ScriptedEngine:
             raise server_error(reply["status"], reply["error"], entry, messages)
         reader = ReplyReader(entry, messages)
         for item in reply:
-            yield from reader.feed(wire_line(item))
+            for data in wire_data(item):
+                yield from reader.feed(data)
         yield from reader.finish()
 
     def show(self) -> ModelInfo:
@@ -216,14 +217,14 @@ class AsyncScriptedEngine:
         return self._engine.show()
 
 
-def wire_line(item: Json) -> bytes:
-    """Return the line that an item of a scripted reply stands for."""
+def wire_data(item: Json) -> list[bytes]:
+    """Return what arrives of an item of a scripted reply: its line, or bytes that come alone."""
     if isinstance(item, str):
         item = {"content": item}
     if "raw" in item:
-        return item["raw"].encode()
+        return [bytes([byte]) for byte in item["raw"].encode()]
     line = item if {"done", "error"} & item.keys() else {"message": item, "done": False}
-    return json.dumps(line).encode() + b"\n"
+    return [json.dumps(line).encode() + b"\n"]
 
 
 def outcome(call: Callable[[], Json]) -> Json:

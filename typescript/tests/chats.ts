@@ -140,7 +140,7 @@ export function scriptedEngine(
     const reply = replies.next().value;
     if (!Array.isArray(reply)) throw serverError(reply.status, reply.error, entry, messages);
     const reader = new ReplyReader(entry, messages);
-    for (const item of reply) yield* reader.feed(new TextEncoder().encode(wireLine(item)));
+    for (const data of reply.flatMap(wireData)) yield* reader.feed(data);
     yield* reader.finish();
   }
 
@@ -148,12 +148,13 @@ export function scriptedEngine(
   return { entry: own, requests, stream, show } as ScriptedEngine;
 }
 
-/** Return the line that an item of a scripted reply stands for. */
-function wireLine(item: Json): string {
-  if (typeof item === "string") return wireLine({ content: item });
-  if ("raw" in item) return item.raw;
+/** Return what arrives of an item of a scripted reply: its line, or bytes that come alone. */
+function wireData(item: Json): Uint8Array[] {
+  if (typeof item === "string") return wireData({ content: item });
+  const encoder = new TextEncoder();
+  if ("raw" in item) return Array.from(encoder.encode(item.raw), (byte) => Uint8Array.of(byte));
   const line = "done" in item || "error" in item ? item : { message: item, done: false };
-  return `${JSON.stringify(line)}\n`;
+  return [encoder.encode(`${JSON.stringify(line)}\n`)];
 }
 
 /** Return a reply or an event as a fixture writes it: without what is empty, but its content. */
