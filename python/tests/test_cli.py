@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,25 @@ def test_ctrl_c_in_a_pipe_stops_the_answer_and_fails_the_line() -> None:
         b"Stopped; what came is kept.\n",
         ["talk on", "next"],
     )
+
+
+@pytest.mark.parametrize("command", [b"/bye\n", b"/new\n", b"/model qwen3:4b\n"])
+def test_leaving_waits_for_no_summary(command: bytes) -> None:
+    with fake_ollama() as server:
+        program = subprocess.Popen(
+            [*PROGRAM, "chat", "--summarize", "--max-turns", "1"],
+            env=environment(server.port),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        assert program.stdin is not None
+        program.stdin.write(b"slowly\n")
+        program.stdin.flush()
+        while not server.summaries:
+            time.sleep(0.01)
+        program.communicate(command, timeout=5)
+    assert program.returncode == 0
 
 
 def test_a_reader_that_goes_away_ends_it_without_a_word() -> None:

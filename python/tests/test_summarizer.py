@@ -76,6 +76,32 @@ def test_clear_ends_the_summary(server: Loopback, entry: ModelEntry) -> None:
     assert chat.memory.summary is None
 
 
+def test_close_ends_the_summary(server: Loopback, entry: ModelEntry) -> None:
+    server.answers = [whole("a1"), Answer(said("They"), end="stall"), whole("a2")]
+    chat = Chat(entry, max_turns=1, summarize=True)
+    chat.ask("q1")
+    while len(server.requests) < 2:
+        time.sleep(0.01)
+    chat.close()
+    assert not chat.settle()
+    assert chat.ask("q2").content == "a2"
+
+
+def test_async_close_ends_the_summary(server: Loopback, entry: ModelEntry) -> None:
+    server.answers = [whole("a1"), Answer(said("They"), end="stall")]
+
+    async def run() -> None:
+        chat = AsyncChat(entry, max_turns=1, summarize=True)
+        await chat.ask("q1")
+        while len(server.requests) < 2:  # noqa: ASYNC110 - the server is in a thread
+            await asyncio.sleep(0.01)
+        await chat.close()
+        assert not await chat.settle()
+        assert await asyncio.to_thread(server.hung_up.wait, 5)
+
+    asyncio.run(run())
+
+
 def test_summary_has_a_limit(entry: ModelEntry) -> None:
     with pytest.raises(InvalidLimitError):
         Chat(entry, summary_tokens=0)

@@ -17,7 +17,7 @@ import { isText, TypedAhead } from "../src/terminal/typing.ts";
 
 const PROGRAM = join(import.meta.dirname, "../src/cli.ts");
 
-/** Says back what it was asked, and goes on for ever or breaks off when told to. */
+/** Says back what it was asked, goes on for ever or breaks off when told to; no summary ends. */
 const server = createServer(async (request, response) => {
   const { messages } = JSON.parse(await text(request));
   if (!messages) {
@@ -26,10 +26,12 @@ const server = createServer(async (request, response) => {
   }
   const say = (content: string) => response.write(`${JSON.stringify({ message: { content } })}\n`);
   const question = messages.at(-1).content;
+  const isSummary = question.startsWith("Below is a conversation.");
   if (question === "break off") {
     say("Half an ans");
     response.write('{"message":{"content":"wer, cut', () => response.destroy());
-  } else if (question === "talk on") {
+  } else if (question === "talk on" || isSummary) {
+    if (isSummary) server.emit("summary", response);
     const timer = setInterval(() => say("on "), 10);
     response.on("close", () => clearInterval(timer));
   } else {
@@ -102,6 +104,17 @@ test.skipIf(process.platform === "win32")("Ctrl-C stops the answer alone", async
   const [status, out, err] = await result();
   expect([status, err]).toEqual([1, "Stopped; what came is kept.\n"]);
   expect(out).toContain("You said “next” (3).");
+});
+
+test.for(["/bye", "/new", "/model qwen3:4b"])("%s waits for no summary", async (command) => {
+  const { program, result } = start(["chat", "--summarize", "--max-turns", "1"]);
+  const asked = once(server, "summary");
+  program.stdin.write("hi\n");
+  const [summary] = await asked;
+  const hungUp = once(summary, "close");
+  program.stdin.end(`${command}\n`);
+  expect((await result()).slice(0, 2)).toEqual([0, "You said “hi” (1).\n\n"]);
+  await hungUp;
 });
 
 test("keys, texts and pasted texts are told apart, wherever they are cut", () => {

@@ -46,6 +46,17 @@ test("clear ends the summary", async () => {
   expect(chat.memory.summary).toBeNull();
 });
 
+test("close ends the summary", async () => {
+  server.answers = [whole("a1"), { parts: said("They"), end: "stall" }, whole("a2")];
+  const chat = new Chat(entry, { maxTurns: 1, summarize: true });
+  await chat.ask("q1");
+  await vi.waitUntil(() => server.requests.length === 2);
+  await chat.close();
+  expect(await chat.settle()).toBe(false);
+  await server.hungUp;
+  expect((await chat.ask("q2")).content).toBe("a2");
+});
+
 test("a summary has a limit", () => {
   expect(() => new Chat(entry, { summaryTokens: 0 })).toThrow(InvalidLimitError);
 });

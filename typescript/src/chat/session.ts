@@ -145,6 +145,11 @@ export class Chat extends Conversation {
     return (await this.#summary?.made) ?? false;
   }
 
+  /** Stop a summary being made, and an answer left unread; the chat may go on all the same. */
+  close(): Promise<void> {
+    return this.#lock.hold(() => this.#interrupt());
+  }
+
   /** Wait until nobody waits for the model, interrupt what is left unread, and work. */
   #alone<Value>(work: () => Promise<Value>): Promise<Value> {
     return this.#lock.hold(async () => {

@@ -79,13 +79,13 @@ export class Current {
 
   /** Go on with another session, which begins where there is none; null is a new one. */
   async enter(sessionId: string | null): Promise<void> {
-    this.chat = await this.#setup.open(this.#engine, this.#archive, sessionId);
+    await this.#goOn(this.#engine, sessionId);
     await this.#look();
   }
 
   /** Go on with another model. */
   async use(engine: OllamaEngine): Promise<void> {
-    this.chat = await this.#setup.open(engine, this.#archive, this.sessionId);
+    await this.#goOn(engine, this.sessionId);
     this.#engine = engine;
   }
 
@@ -97,6 +97,12 @@ export class Current {
   /** Write the session to `file`, or to one that is named after it. */
   async export(file: string | null): Promise<void> {
     await this.#archive.exportSessions(this.sessionId, file ?? exportName(this.sessionId));
+  }
+
+  async #goOn(engine: OllamaEngine, sessionId: string | null): Promise<void> {
+    const chat = await this.#setup.open(engine, this.#archive, sessionId);
+    await this.chat.close();
+    this.chat = chat;
   }
 
   /** See what the session is, and whether its last question was answered. */

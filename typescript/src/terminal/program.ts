@@ -88,7 +88,11 @@ function prepare(args: Arguments, screen: Screen): () => Promise<number> {
       const { session: wish } = args;
       const current = await Current.open(setup, archive, engine, { place, wish });
       const talk = new Talk(setup, current, archive, { keyboard, screen, interrupts, shown });
-      return await talk.run();
+      try {
+        return await talk.run();
+      } finally {
+        await current.chat.close();
+      }
     } finally {
       await store.close();
     }

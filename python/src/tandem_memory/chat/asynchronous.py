@@ -153,6 +153,11 @@ class AsyncChat(Conversation[AsyncEngine]):
             await asyncio.wait([worker])
         return making is not None and making.kept
 
+    async def close(self) -> None:
+        """See `Chat.close`."""
+        async with self._lock:
+            await self._interrupt()
+
     @asynccontextmanager
     async def _alone(self) -> AsyncGenerator[None]:
         async with self._lock:

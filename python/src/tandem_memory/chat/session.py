@@ -185,6 +185,11 @@ class Chat(Conversation[Engine]):
             worker.join()
         return making is not None and making.kept
 
+    def close(self) -> None:
+        """Stop a summary being made, and an answer left unread; the chat may go on all the same."""
+        with self._lock:
+            self._interrupt()
+
     @contextmanager
     def _alone(self) -> Generator[None]:
         """Wait until nobody waits for the model, and interrupt what is left unread."""

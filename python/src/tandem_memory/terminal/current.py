@@ -75,12 +75,12 @@ class Current:
 
     async def enter(self, session_id: str | None) -> None:
         """Go on with another session, which begins where there is none; None is a new one."""
-        self.chat = await self._setup.open(self._engine, self._archive, session_id)
+        await self._go_on(self._engine, session_id)
         self._look()
 
     async def use(self, engine: AsyncOllamaEngine) -> None:
         """Go on with another model."""
-        self.chat = await self._setup.open(engine, self._archive, self.session_id)
+        await self._go_on(engine, self.session_id)
         self._engine = engine
 
     async def summarize(self) -> None:
@@ -91,6 +91,11 @@ class Current:
     def export(self, file: str | None) -> None:
         """Write the session to `file`, or to one that is named after it."""
         self._archive.export_sessions(self.session_id, file or export_name(self.session_id))
+
+    async def _go_on(self, engine: AsyncOllamaEngine, session_id: str | None) -> None:
+        chat = await self._setup.open(engine, self._archive, session_id)
+        await self.chat.close()
+        self.chat = chat
 
     def _look(self) -> None:
         """See what the session is, and whether its last question was answered."""

@@ -93,7 +93,10 @@ def prepare(arguments: Arguments, screen: Screen) -> Callable[[], Awaitable[int]
                 interrupts=interrupts,
                 shown=shown,
             )
-            return await talk.run()
+            try:
+                return await talk.run()
+            finally:
+                await current.chat.close()
 
     return talk
 
