@@ -1,6 +1,6 @@
 """Chat with memory: the tree of models, the engine that runs one, the conversation with it."""
 
-from .asynchronous import AsyncChat, AsyncChatStream
+from .asynchronous import AsyncChat
 from .conversation import Conversation
 from .correction import Corrections
 from .engine import (
@@ -17,7 +17,7 @@ from .modelfile import find_model_file, load_models
 from .models import Models, read_models
 from .session import Chat
 from .settings import ModelEntry, Think, make_entry
-from .stream import ChatStream
+from .stream import AsyncChatStream, ChatStream
 from .wire import Delta, Durations, Ending
 
 __all__ = [

@@ -7,13 +7,12 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequen
 from contextlib import aclosing, asynccontextmanager, suppress
 from functools import partial
 from inspect import isawaitable
-from types import EllipsisType, TracebackType
+from types import EllipsisType
 from typing import Self, TypeVar
 
 from ..core.errors import (
     ContextTruncatedError,
     ModelNotFoundError,
-    NoAnswerError,
     ServerFailedError,
 )
 from ..core.frame import Place
@@ -29,9 +28,10 @@ from .events import ChatEvent
 from .exchange import Exchange, Question, Reply
 from .settings import ModelEntry
 from .stored import StoredJournal
+from .stream import AsyncChatStream
 from .summarizer import Making
 
-__all__ = ["AsyncChat", "AsyncChatStream"]
+__all__ = ["AsyncChat"]
 
 Result = TypeVar("Result")
 
@@ -263,48 +263,6 @@ class AsyncChat(Conversation[AsyncEngine]):
         """Make a call that may wait for a store, which the event loop must not do."""
         is_stored = isinstance(self._journal, StoredJournal)
         return await in_thread(call, *args) if is_stored else call(*args)
-
-
-class AsyncChatStream:
-    """`ChatStream` for async programs."""
-
-    def __init__(
-        self, answer: Callable[[AsyncChatStream], AsyncGenerator[str]], lock: asyncio.Lock
-    ) -> None:
-        self.reply: Reply | None = None
-        self._pieces = answer(self)
-        self._lock = lock
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> str:
-        async with self._lock:
-            return await anext(self._pieces)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.close()
-
-    async def read(self) -> Reply:
-        """See `ChatStream.read`."""
-        async with self._lock:
-            async for _ in self._pieces:
-                pass
-        if self.reply is None:
-            raise NoAnswerError(None)
-        return self.reply
-
-    async def close(self) -> None:
-        """See `ChatStream.close`."""
-        await self._pieces.aclose()
 
 
 async def in_thread(call: Callable[..., Result], *args: object, **options: object) -> Result:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import suppress
 from types import TracebackType
 from typing import Self
@@ -13,7 +14,7 @@ from weakref import WeakSet
 from ..core.errors import NoAnswerError, TandemError
 from .exchange import Reply
 
-__all__ = ["ChatStream"]
+__all__ = ["AsyncChatStream", "ChatStream"]
 
 
 class ChatStream:
@@ -75,3 +76,45 @@ def close_streams() -> None:
     for stream in list(STREAMS):
         with suppress(TandemError):
             stream.close()
+
+
+class AsyncChatStream:
+    """`ChatStream` for async programs."""
+
+    def __init__(
+        self, answer: Callable[[AsyncChatStream], AsyncGenerator[str]], lock: asyncio.Lock
+    ) -> None:
+        self.reply: Reply | None = None
+        self._pieces = answer(self)
+        self._lock = lock
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> str:
+        async with self._lock:
+            return await anext(self._pieces)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def read(self) -> Reply:
+        """See `ChatStream.read`."""
+        async with self._lock:
+            async for _ in self._pieces:
+                pass
+        if self.reply is None:
+            raise NoAnswerError(None)
+        return self.reply
+
+    async def close(self) -> None:
+        """See `ChatStream.close`."""
+        await self._pieces.aclose()
