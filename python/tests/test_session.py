@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any, cast
 
 import pytest
 
@@ -21,6 +22,7 @@ from tandem_memory import (
     BudgetExceededError,
     Chat,
     InvalidLimitError,
+    InvalidMessageError,
     ModelEntry,
     NoAnswerError,
     ReplyBrokenOffError,
@@ -333,3 +335,8 @@ def test_another_threads_wait_does_not_let_a_clear_between(
     thread.join(5)
     assert reply.content == "Yes"
     assert talk(chat) == []
+
+
+def test_place_of_context_is_checked(entry: ModelEntry) -> None:
+    with pytest.raises(InvalidMessageError):
+        Chat(entry, context=cast("Any", "top"))

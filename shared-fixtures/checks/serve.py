@@ -44,6 +44,11 @@ class Served:
     model: str
     why: str = ""
 
+    @property
+    def env(self) -> dict[str, str]:
+        """What tells a program where the model is."""
+        return {"TANDEM_LIVE_URL": self.url, "TANDEM_LIVE_MODEL": self.model}
+
     def __str__(self) -> str:
         return f"{self.model} on {self.engine} at {self.url}" + (
             f" ({self.why})" if self.why else ""

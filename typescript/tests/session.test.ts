@@ -10,6 +10,7 @@ import {
   BudgetExceededError,
   Chat,
   InvalidLimitError,
+  InvalidMessageError,
   makeEntry,
   NoAnswerError,
   ReplyBrokenOffError,
@@ -253,4 +254,8 @@ test("tools take their room from the window", () => {
   expect(plain).toBe(8192 - 2048);
   expect((plain ?? 0) - (withTools ?? 0)).toBeGreaterThanOrEqual(100);
   expect((plain ?? 0) - (withTools ?? 0)).toBeLessThanOrEqual(250);
+});
+
+test("the place of context is checked", () => {
+  expect(() => new Chat(entry, { context: "top" as "system" })).toThrow(InvalidMessageError);
 });

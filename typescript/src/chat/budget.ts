@@ -11,7 +11,7 @@ import { estimateTokens, messageCosts, toolsCosts } from "../core/tokens.ts";
 import type { CountTokens } from "../core/turns.ts";
 import { countMessage } from "../core/turns.ts";
 import type { JsonObject } from "../core/values.ts";
-import type { Corrections } from "./correction.ts";
+import { Corrections } from "./correction.ts";
 import type { ModelEntry } from "./settings.ts";
 import { answerRoom } from "./settings.ts";
 
@@ -41,7 +41,7 @@ export class Budget {
     this.#maxTokens = maxTokens;
     this.#costs = countTokens === estimateTokens ? messageCosts : plain(countTokens);
     this.#learns = countTokens === estimateTokens;
-    this.#corrections = corrections;
+    this.#corrections = this.#learns ? corrections : new Corrections();
   }
 
   /** Return whether the entry's model was seen. */

@@ -3,6 +3,7 @@
 import type { ContextTruncatedError } from "../core/errors.ts";
 import { ReplyNotStoredError, TandemError } from "../core/errors.ts";
 import type { Place } from "../core/frame.ts";
+import { readPlace } from "../core/frame.ts";
 import { MemoryManager } from "../core/manager.ts";
 import type { Message } from "../core/messages.ts";
 import { estimateTokens } from "../core/tokens.ts";
@@ -66,7 +67,7 @@ export interface ConversationOptions {
  * `onEvent`: called with what the chat did; what it throws goes to the caller. What it throws of a
  *     summary that failed rejects `Chat.settle`.
  *
- * Throws `InvalidLimitError` and `BudgetExceededError`.
+ * Throws `InvalidLimitError`, `InvalidMessageError` and `BudgetExceededError`.
  */
 export class Conversation {
   /** What answers; another may take its place between two questions. The limits of turns stay. */
@@ -100,7 +101,7 @@ export class Conversation {
     this.summarizes = summarize;
     this.summarizer = new Summarizer(summaryTokens);
     this.recall = options.recall;
-    this.#place = options.context ?? "system";
+    this.#place = readPlace(options.context ?? "system");
     this.teller = new Teller(options.onEvent ?? null);
   }
 

@@ -88,9 +88,14 @@ export function readContext(value: unknown): Context | null {
   if (typeof text !== "string" || !text) {
     throw new InvalidMessageError("context.text", "wrong_type", "must be a text, and not empty");
   }
-  if (place !== "system" && place !== "question") {
-    const hint = `must be "system" or "question", not ${quote(place)}`;
+  return { text, place: readPlace(place) };
+}
+
+/** Return a place of context, checked. */
+export function readPlace(value: unknown): Place {
+  if (value !== "system" && value !== "question") {
+    const hint = `must be "system" or "question", not ${quote(value)}`;
     throw new InvalidMessageError("context.place", "not_allowed", hint);
   }
-  return { text, place };
+  return value;
 }

@@ -1,5 +1,6 @@
 /** What was asked for on the command line, as models and chats. */
 
+import { Corrections } from "../chat/correction.ts";
 import type { Engine } from "../chat/engine.ts";
 import { loadModels } from "../chat/modelfile.ts";
 import type { Models } from "../chat/models.ts";
@@ -31,6 +32,8 @@ export class Setup {
   readonly #host: string | null;
   readonly #system: string | null;
   readonly #turns: number | null;
+  // What is learnt of a model holds for all sessions of the program.
+  readonly #corrections = new Corrections();
 
   constructor(given: Arguments) {
     this.#models = loadModels(given.file);
@@ -60,6 +63,7 @@ export class Setup {
       leaseMilliseconds: LEASE_MILLISECONDS,
       systemPrompt: this.#system,
       maxTurns: this.#turns ?? undefined,
+      corrections: this.#corrections,
       summarize: this.summarize,
     });
   }

@@ -42,7 +42,7 @@ class Budget:
         self._max_tokens = max_tokens
         self._costs = message_costs if count_tokens is estimate_tokens else plain(count_tokens)
         self._learns = count_tokens is estimate_tokens
-        self._corrections = corrections
+        self._corrections = corrections if self._learns else Corrections()
         self._lengths: dict[tuple[str, str], int | None] = {}
 
     def knows(self, entry: ModelEntry) -> bool:

@@ -7,7 +7,7 @@ from types import EllipsisType
 from typing import Any, Generic, Literal, Protocol, TypeVar, cast
 
 from ..core.errors import ContextTruncatedError, ReplyNotStoredError, TandemError
-from ..core.frame import Context, Place
+from ..core.frame import Context, Place, read_place
 from ..core.manager import MemoryManager
 from ..core.messages import Message
 from ..core.tokens import estimate_tokens
@@ -63,7 +63,7 @@ class Conversation(Generic[EngineT]):
     `on_event`: called with what the chat did; what it raises goes to the caller. A summary that
         failed is told by the thread or task that made it.
 
-    Raises `InvalidLimitError` and `BudgetExceededError`.
+    Raises `InvalidLimitError`, `InvalidMessageError` and `BudgetExceededError`.
     """
 
     _make_engine: Callable[[ModelEntry], Any]
@@ -101,7 +101,7 @@ class Conversation(Generic[EngineT]):
         self._summarizes = summarize
         self._summarizer = Summarizer(summary_tokens)
         self._recall = recall
-        self._place: Place = context
+        self._place = read_place(context)
         self._recalled_at = 0
         self._teller = Teller(on_event)
         self._lock = self._make_lock()

@@ -25,6 +25,7 @@ __all__ = [
     "make_frame",
     "place_context",
     "read_context",
+    "read_place",
 ]
 
 Place = Literal["system", "question"]
@@ -105,7 +106,12 @@ def read_context(value: object) -> Context | None:
     text, place = fields.get("text"), fields.get("place")
     if not isinstance(text, str) or not text:
         raise InvalidMessageError("context.text", "wrong_type", "must be a text, and not empty")
-    if place not in ("system", "question"):
-        hint = f'must be "system" or "question", not {quote(place)}'
+    return {"text": text, "place": read_place(place)}
+
+
+def read_place(value: object) -> Place:
+    """Return a place of context, checked."""
+    if value not in ("system", "question"):
+        hint = f'must be "system" or "question", not {quote(value)}'
         raise InvalidMessageError("context.place", "not_allowed", hint)
-    return {"text": text, "place": place}
+    return cast("Place", value)

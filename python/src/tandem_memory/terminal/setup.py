@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..chat.asynchronous import AsyncChat
+from ..chat.correction import Corrections
 from ..chat.engine import AsyncEngine
 from ..chat.modelfile import load_models
 from ..chat.settings import ModelEntry
@@ -38,6 +39,8 @@ class Setup:
         self._turns = given.turns
         self.think = given.think
         self.summarize = given.summarize
+        # What is learnt of a model holds for all sessions of the program.
+        self._corrections = Corrections()
 
     @property
     def entries(self) -> list[ModelEntry]:
@@ -63,5 +66,6 @@ class Setup:
             lease_milliseconds=LEASE_MILLISECONDS,
             system_prompt=self._system,
             max_turns=... if self._turns is None else self._turns,
+            corrections=self._corrections,
             summarize=self.summarize,
         )
