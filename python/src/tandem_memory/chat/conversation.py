@@ -101,7 +101,7 @@ class Conversation(Generic[EngineT]):
         self._summarizes = summarize
         self._summarizer = Summarizer(summary_tokens)
         self._recall = recall
-        self._place = read_place(context)
+        self._place: Place = read_place(context)
         self._recalled_at = 0
         self._teller = Teller(on_event)
         self._lock = self._make_lock()
