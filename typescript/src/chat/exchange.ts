@@ -191,10 +191,10 @@ export class Exchange {
       if (!(error instanceof BudgetExceededError)) throw error;
       const { context, summary } = this.memory;
       if (context) {
-        this.#dropFrame({ context: null });
+        this.memory.context = null;
       } else if (summary) {
         this.#held = summary;
-        this.#dropFrame({ summary: null });
+        this.memory.summary = null;
       } else {
         throw error;
       }
@@ -206,11 +206,6 @@ export class Exchange {
     const [coverage, dropped] = this.coverage.follow(this.memory, left);
     this.coverage = coverage;
     this.#dropped.push(...dropped);
-  }
-
-  #dropFrame(parts: { context?: null; summary?: null }): void {
-    // As a snapshot, for the frame may be over the budget without them too.
-    this.memory.restore({ ...this.memory.snapshot(), ...parts }, { trim: false });
   }
 
   #remember(toolCalls: ToolCall[], fields: JsonObject): Reply {

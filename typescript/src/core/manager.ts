@@ -263,7 +263,8 @@ export class MemoryManager {
 
   #setFrame(systemPrompt: string | null, summary: Summary | null, context: Context | null): void {
     const frame = makeFrame(systemPrompt, summary, context, this.#countTokens);
-    this.#require(frame.tokens);
+    // Else it may be over the budget, and gets no worse.
+    if (frame.tokens > this.#frame.tokens) this.#require(frame.tokens);
     this.#frame = frame;
   }
 

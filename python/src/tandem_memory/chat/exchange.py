@@ -188,10 +188,9 @@ class Exchange:
             require_room(self.memory)
         except BudgetExceededError:
             if self.memory.context:
-                self._drop_frame(context=None)
+                self.memory.context = None
             elif self.memory.summary:
-                self._held = self.memory.summary
-                self._drop_frame(summary=None)
+                self._held, self.memory.summary = self.memory.summary, None
             else:
                 raise
             return self._add_question()
@@ -200,10 +199,6 @@ class Exchange:
     def _follow(self, left: list[Message]) -> None:
         self.coverage, left = self.coverage.follow(self.memory, left)
         self._dropped += left
-
-    def _drop_frame(self, **parts: None) -> None:
-        # As a snapshot, for the frame may be over the budget without them too.
-        self.memory.restore({**self.memory.snapshot(), **parts}, trim=False)
 
     def _remember(self, tool_calls: list[ToolCall], fields: JsonObject) -> Reply:
         self.answer = {

@@ -244,7 +244,8 @@ class MemoryManager:
         self, system_prompt: str | None, summary: Summary | None, context: Context | None
     ) -> None:
         frame = make_frame(system_prompt, summary, context, self._count_tokens)
-        self._require(frame.tokens)
+        if frame.tokens > self._frame.tokens:  # else it may be over the budget, and gets no worse
+            self._require(frame.tokens)
         self._frame = frame
 
     def _require(self, tokens: int) -> None:
