@@ -135,6 +135,7 @@ export class Exchange {
     const left = fitted && makeRoom(this.memory, putIn);
     if (left && left.length > 0) this.#follow(left);
     this.recalledAt = this.memory.droppedTurns;
+    this.#sent = null;
     return this.memory.context;
   }
 

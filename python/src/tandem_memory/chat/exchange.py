@@ -138,6 +138,7 @@ class Exchange:
         if left:
             self._follow(left)
         self.recalled_at = self.memory.dropped_turns
+        self._sent = None
         return self.memory.context
 
     def take(self, delta: Delta) -> Delta:
