@@ -106,6 +106,9 @@ export class Exchange {
       memory.context = null; // it was another question's
     }
     this.coverage = coverage;
+    if (question.content === null && memory.overBudget) {
+      this.#follow(memory.restore(memory.snapshot())); // the budget has become smaller
+    }
     this.#follow(this.#addQuestion());
   }
 

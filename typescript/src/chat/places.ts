@@ -25,30 +25,33 @@ export function readPlaces(rows: readonly StoredMessage[]): Places {
  * Return the places of a window that had `places`, after messages have come and gone.
  *
  * `arrived`: the numbers of the new ones. `dropped`: all that left. `parts`: what `explain` tells of
- * the window, and of what left it by the last add.
+ * the window. `question`: the number of the newest question.
  */
 export function followWindow(
   places: Places,
   arrived: readonly number[],
   dropped: readonly Message[],
   parts: readonly ExplainedPart[],
+  question: number | null,
 ): Places {
-  const kept = count(parts.filter((part) => part.kept));
+  const turns = parts.filter((part) => part.kept).map(({ messages }) => messages);
+  const kept = turns.flat().length;
   const made = kept + dropped.length - places.length - arrived.length;
   const every = [...places, ...Array<null>(Math.max(made, 0)).fill(null), ...arrived];
+  const rest = every.slice(every.length - kept);
   // What left was in front, but for steps: these leave the newest turn, once that is alone, from
   // behind its question, if it has one.
-  const steps = count(parts.filter(({ part }) => part === "steps"));
-  const rest = every.slice(every.length - kept - steps);
-  const loose = parts.at(-1)?.messages[0]?.role === "user" ? 1 : 0;
-  return [...rest.slice(0, loose), ...rest.slice(loose + steps)];
+  if (turns.length === 1 && turns[0]?.[0]?.role === "user") rest[0] = question;
+  return rest;
+}
+
+/** Return the number of the newest question among `messages`, which have these `places`. */
+export function newestQuestion(places: Places, messages: readonly Message[]): number | null {
+  const asked = messages.findLastIndex(({ role }) => role === "user");
+  return places[asked] ?? null;
 }
 
 /** Return the highest number, 0 where there is none. */
 export function lastPlace(places: Places): number {
   return places.reduce<number>((last, place) => Math.max(last, place ?? 0), 0);
-}
-
-function count(parts: readonly ExplainedPart[]): number {
-  return parts.reduce((total, { messages }) => total + messages.length, 0);
 }

@@ -26,7 +26,7 @@ import type { SettleOptions } from "./journal.ts";
 import { Journal } from "./journal.ts";
 import { Lease } from "./lease.ts";
 import type { Places } from "./places.ts";
-import { followWindow, lastPlace, readPlaces } from "./places.ts";
+import { followWindow, lastPlace, newestQuestion, readPlaces } from "./places.ts";
 
 /** How long to wait before trying again to get a session that another writer has. */
 const PAUSE_MILLISECONDS = 50;
@@ -145,7 +145,10 @@ export class StoredJournal extends Journal {
     }
     const arrived = this.#question === null ? [] : [this.#question];
     arrived.push(this.#session.last_seq + 1);
-    const places = followWindow(this.#places, arrived, dropped, memory.explain().parts);
+    const question =
+      this.#question ?? newestQuestion(this.#places, this.memory.snapshot().messages);
+    const { parts } = memory.explain();
+    const places = followWindow(this.#places, arrived, dropped, parts, question);
     await this.#append(messages, status, this.#changes(memory, places));
     this.#question = null;
     this.#isAsked = false;
@@ -196,14 +199,17 @@ export class StoredJournal extends Journal {
     const memory = this.newMemory();
     const [waiting, droppedTurns] = await findWaiting(this.#store, session, this.#mostWaiting);
     this.waiting = waiting;
+    const messages = rows.map(({ message }) => message);
     const left = memory.restore({
       version: 1,
       system_prompt: systemPrompt,
       summary: session.summary,
       dropped_turns: droppedTurns,
-      messages: rows.map(({ message }) => message),
+      messages,
     });
-    this.#places = followWindow(readPlaces(rows), [], left, memory.explain().parts);
+    const numbers = rows.map(({ seq }) => seq);
+    const question = newestQuestion(numbers, messages);
+    this.#places = followWindow(readPlaces(rows), [], left, memory.explain().parts, question);
     this.#session = session;
     this.memory = memory;
     this.#question = null;
@@ -236,9 +242,7 @@ export class StoredJournal extends Journal {
   }
 
   #changes(memory: MemoryManager, places: Places): SessionChanges {
-    const { systemPrompt } = memory;
-    const { droppedTurns } = memory;
-    const told = memory.summary;
+    const { systemPrompt, droppedTurns, summary: told } = memory;
     const isBehind = told !== null && told.turns !== droppedTurns;
     const summary = (
       isBehind ? { ...told, dropped_turns: droppedTurns } : told

@@ -106,6 +106,8 @@ class Exchange:
             memory.context = None  # it was another question's
         self.coverage = coverage
         self._dropped: list[Message] = []
+        if question.content is None and memory.over_budget:  # the budget has become smaller
+            self._follow(memory.restore(memory.snapshot()))
         self._follow(self._add_question())
         self._sent: list[Message] | None = None
         self._estimate = 0

@@ -34,7 +34,7 @@ from ..storage.store import Store
 from .backlog import find_waiting
 from .journal import Journal
 from .lease import Lease
-from .places import Places, follow_window, last_place, read_places
+from .places import Places, follow_window, last_place, newest_question, read_places
 
 __all__ = ["StoredJournal"]
 
@@ -152,7 +152,10 @@ class StoredJournal(Journal):
         arrived = [] if self._question is None else [self._question]
         arrived.append(self._session["last_seq"] + 1)
         parts = memory.explain()["parts"]
-        places = follow_window(self._places, arrived, dropped, parts)
+        question = self._question
+        if question is None:
+            question = newest_question(self._places, self.memory.snapshot()["messages"])
+        places = follow_window(self._places, arrived, dropped, parts, question)
         self._append(messages, status, self._changes(memory, places))
         self._question, self._is_asked = None, False
         self._places, self.memory = places, memory
@@ -178,6 +181,7 @@ class StoredJournal(Journal):
     def _load(self, opened: OpenedSession, system_prompt: str | None) -> None:
         """Make the memory what the session holds, within this conversation's limits."""
         session, rows = opened["session"], opened["messages"]
+        messages = [row["message"] for row in rows]
         memory = self._new_memory()
         self.waiting, dropped_turns = find_waiting(self._store, session, self._most_waiting)
         snapshot = {
@@ -185,10 +189,11 @@ class StoredJournal(Journal):
             "system_prompt": system_prompt,
             "summary": session["summary"],
             "dropped_turns": dropped_turns,
-            "messages": [row["message"] for row in rows],
+            "messages": messages,
         }
-        left = memory.restore(snapshot)
-        self._places = follow_window(read_places(rows), [], left, memory.explain()["parts"])
+        left, places = memory.restore(snapshot), read_places(rows)
+        question = newest_question([row["seq"] for row in rows], messages)
+        self._places = follow_window(places, [], left, memory.explain()["parts"], question)
         self._session, self.memory = session, memory
         self._question, self._is_asked = None, False
 
