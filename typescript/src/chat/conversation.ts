@@ -236,7 +236,7 @@ export class Conversation {
   /** Tell why there is no summary, unless the conversation has gone on meanwhile. */
   protected failed(making: Making, error: unknown): void {
     if (this.summarizer.making !== making) return;
-    this.summarizer.making = null;
+    this.summarizer.fail();
     this.teller.note({ error, type: "summary_failed" });
     this.teller.tell();
   }

@@ -202,7 +202,8 @@ export class Chat extends Conversation {
       this.#open = null;
       try {
         stream.reply = await this.end(outcome);
-        if (this.summarizes && outcome === "finished") this.#startSummary();
+        const isDue = outcome === "finished" && this.summarizes && this.summarizer.countAnswer();
+        if (isDue) this.#startSummary();
       } finally {
         this.teller.tell();
       }

@@ -20,6 +20,9 @@ const MOST_INPUT_TOKENS = 2048;
 
 const LEAST_INPUT_TOKENS = 64;
 
+/** How many answers are not followed by a try at most, after tries that failed in a row. */
+const MOST_PAUSE = 15;
+
 /** What the request itself costs, and the template around it. */
 const REQUEST_TOKENS = 128;
 
@@ -34,9 +37,30 @@ export class Summarizer {
   readonly #maxTokens: number;
   #coverage = new Coverage();
   #memory: MemoryManager | null = null;
+  #failures = 0;
+  #pause = 0;
 
   constructor(maxTokens: number) {
     this.#maxTokens = readSummaryTokens(maxTokens);
+  }
+
+  /**
+   * Count an answer, and return whether a summary is to be tried after it.
+   *
+   * Each try costs the server its prompt cache, so after tries that failed in a row more and more
+   * answers go without one: none, one, three, seven, and fifteen from then on.
+   */
+  countAnswer(): boolean {
+    if (this.#pause === 0) return true;
+    this.#pause--;
+    return false;
+  }
+
+  /** Take note that the summary could not be made. */
+  fail(): void {
+    this.making = null;
+    this.#pause = Math.min(2 ** this.#failures - 1, MOST_PAUSE);
+    this.#failures++;
   }
 
   /**
@@ -77,6 +101,7 @@ export class Summarizer {
     if (this.making === making && this.#memory === memory) {
       this.cover(memory, coverage);
       making.kept = true;
+      this.#failures = 0;
     }
   }
 }

@@ -207,7 +207,8 @@ class AsyncChat(Conversation[AsyncEngine]):
         finally:
             try:
                 stream.reply = await self._run(self._end, outcome)
-                if self._summarizes and outcome == "finished":
+                finished = outcome == "finished"
+                if finished and self._summarizes and self._summarizer.count_answer():
                     await self._start_summary()
             finally:
                 self._teller.tell()

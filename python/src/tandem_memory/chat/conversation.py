@@ -234,7 +234,7 @@ class Conversation(Generic[EngineT]):
     def _failed(self, making: Making, error: Exception) -> None:
         """Tell why there is no summary, unless the conversation has gone on meanwhile."""
         if self._summarizer.making is making:
-            self._summarizer.making = None
+            self._summarizer.fail()
             self._teller.note(SummaryFailed(error=error))
             self._teller.tell()
 

@@ -233,7 +233,8 @@ class Chat(Conversation[Engine]):
         finally:
             try:
                 stream.reply = self._end(outcome)
-                if self._summarizes and outcome == "finished":
+                finished = outcome == "finished"
+                if finished and self._summarizes and self._summarizer.count_answer():
                     self._start_summary()
             finally:
                 self._teller.tell()

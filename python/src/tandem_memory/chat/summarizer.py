@@ -25,6 +25,9 @@ MOST_INPUT_TOKENS = 2048
 
 LEAST_INPUT_TOKENS = 64
 
+MOST_PAUSE = 15
+"""How many answers are not followed by a try at most, after tries that failed in a row."""
+
 REQUEST_TOKENS = 128
 """What the request itself costs, and the template around it."""
 
@@ -41,6 +44,25 @@ class Summarizer:
         self._max_tokens = read_summary_tokens(max_tokens)
         self._coverage = Coverage()
         self._memory: MemoryManager | None = None
+        self._failures = 0
+        self._pause = 0
+
+    def count_answer(self) -> bool:
+        """Count an answer, and return whether a summary is to be tried after it.
+
+        Each try costs the server its prompt cache, so after tries that failed in a row more and
+        more answers go without one: none, one, three, seven, and fifteen from then on.
+        """
+        if self._pause == 0:
+            return True
+        self._pause -= 1
+        return False
+
+    def fail(self) -> None:
+        """Take note that the summary could not be made."""
+        self.making = None
+        self._pause = min(2**self._failures - 1, MOST_PAUSE)
+        self._failures += 1
 
     def coverage(self, memory: MemoryManager, waiting: Sequence[Sequence[Message]]) -> Coverage:
         """Return how far `memory` is summarised.
@@ -72,6 +94,7 @@ class Summarizer:
         if self.making is making and self._memory is memory:
             self.cover(memory, coverage)
             making.kept = True
+            self._failures = 0
 
 
 class Making:
