@@ -21,7 +21,6 @@ from tandem_memory import (
     AsyncChat,
     BudgetExceededError,
     Chat,
-    InvalidLimitError,
     InvalidMessageError,
     ModelEntry,
     NoAnswerError,
@@ -293,22 +292,6 @@ def test_copies_are_handed_out(server: Loopback, entry: ModelEntry) -> None:
 def test_system_prompt_without_room_is_refused_at_once(entry: ModelEntry) -> None:
     with pytest.raises(BudgetExceededError):
         Chat(entry, system_prompt="word " * 20_000)
-
-
-def test_answer_without_room_for_a_question_is_refused_at_once() -> None:
-    entry = make_entry("t", {"model": "m:1", "num_ctx": 100, "answer_tokens": 100})
-    with pytest.raises(InvalidLimitError) as caught:
-        Chat(entry)
-    assert caught.value.data == {"limit": "answer_tokens", "value": 100}
-
-
-def test_tools_take_their_room_from_the_window(entry: ModelEntry) -> None:
-    tool = {"type": "function", "function": {"name": "look", "description": "word " * 100}}
-    plain, with_tools = (Chat(entry, tools=tools).memory.explain() for tools in ([], [tool]))
-    budgets = plain["max_tokens"], with_tools["max_tokens"]
-    assert budgets[0] == 8192 - 2048
-    assert budgets[1] is not None
-    assert 100 <= budgets[0] - budgets[1] <= 250
 
 
 def test_another_threads_wait_does_not_let_a_clear_between(

@@ -9,7 +9,6 @@ import type { ModelEntry } from "../src/index.ts";
 import {
   BudgetExceededError,
   Chat,
-  InvalidLimitError,
   InvalidMessageError,
   makeEntry,
   NoAnswerError,
@@ -238,22 +237,6 @@ test("copies are handed out", async () => {
 test("a system prompt without room is refused at once", () => {
   const systemPrompt = "word ".repeat(20_000);
   expect(() => new Chat(entry, { systemPrompt })).toThrow(BudgetExceededError);
-});
-
-test("an answer without room for a question is refused at once", () => {
-  const small = makeEntry("t", { model: "m:1", num_ctx: 100, answer_tokens: 100 });
-  expect(() => new Chat(small)).toThrow(InvalidLimitError);
-});
-
-test("tools take their room from the window", () => {
-  const description = "word ".repeat(100);
-  const tool = { type: "function", function: { name: "look", description } };
-  const [plain, withTools] = [[], [tool]].map(
-    (tools) => new Chat(entry, { tools }).memory.explain().max_tokens ?? 0,
-  );
-  expect(plain).toBe(8192 - 2048);
-  expect((plain ?? 0) - (withTools ?? 0)).toBeGreaterThanOrEqual(100);
-  expect((plain ?? 0) - (withTools ?? 0)).toBeLessThanOrEqual(250);
 });
 
 test("the place of context is checked", () => {

@@ -11,6 +11,7 @@ import { estimateTokens, messageCosts, toolsCosts } from "../core/tokens.ts";
 import type { CountTokens } from "../core/turns.ts";
 import { countMessage } from "../core/turns.ts";
 import type { JsonObject } from "../core/values.ts";
+import { readLimits } from "../core/window.ts";
 import { Corrections } from "./correction.ts";
 import type { ModelEntry } from "./settings.ts";
 import { answerRoom } from "./settings.ts";
@@ -21,7 +22,9 @@ import { answerRoom } from "./settings.ts";
  * `maxTokens`: undefined is all that the context leaves beside the answer and the `tools`; a number
  *     is that or less, null is no limit.
  * `countTokens`: one that is not `estimateTokens` is taken as it is, and corrected only where the
- *     server refuses a prompt that it took for short enough.
+ *     server refuses a prompt that it took for short enough; no other chat shares that.
+ *
+ * Throws `InvalidLimitError`.
  */
 export class Budget {
   readonly #tools: readonly number[];
@@ -38,9 +41,10 @@ export class Budget {
     corrections: Corrections,
   ) {
     this.#tools = toolsCosts(tools);
-    this.#maxTokens = maxTokens;
-    this.#costs = countTokens === estimateTokens ? messageCosts : plain(countTokens);
+    this.#maxTokens =
+      maxTokens === undefined ? undefined : readLimits(null, maxTokens, null).maxTokens;
     this.#learns = countTokens === estimateTokens;
+    this.#costs = this.#learns ? messageCosts : plain(countTokens);
     this.#corrections = this.#learns ? corrections : new Corrections();
   }
 
@@ -84,9 +88,14 @@ export class Budget {
     return this.#corrections.worst(entry.model);
   }
 
-  /** Learn the server's own count of what was sent. */
+  /**
+   * Learn the server's own count of what was sent.
+   *
+   * Images would teach of words what is true of images alone.
+   */
   learn(entry: ModelEntry, sent: readonly Message[], tokens: number): void {
-    if (this.#learns) this.#corrections.learn(entry.model, this.#whole(sent), tokens);
+    if (!this.#learns || hasImages(sent)) return;
+    this.#corrections.learn(entry.model, this.#whole(sent), tokens);
   }
 
   /** Count what was sent as so many tokens at least from now on. */
@@ -98,6 +107,11 @@ export class Budget {
     const all = sent.map(this.#costs);
     return this.#tools.map((cost, i) => all.reduce((sum, costs) => sum + (costs[i] ?? 0), cost));
   }
+}
+
+/** Return whether images are among what was sent: their real costs differ most by model. */
+export function hasImages(sent: readonly Message[]): boolean {
+  return sent.some(({ images = [] }) => images.length > 0);
 }
 
 /** Return what tells the entry's model from those of other servers. */

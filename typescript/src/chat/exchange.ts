@@ -15,6 +15,7 @@ import { ThinkingSplitter } from "../core/thinking.ts";
 import type { CountTokens } from "../core/turns.ts";
 import type { JsonObject, JsonValue } from "../core/values.ts";
 import { copyJson } from "../core/values.ts";
+import { hasImages } from "./budget.ts";
 import type { Coverage } from "./coverage.ts";
 import { fitContext, makeRoom } from "./room.ts";
 import type { ModelEntry } from "./settings.ts";
@@ -242,14 +243,15 @@ export class Exchange {
   /**
    * Tell whether the server cut the prompt: it keeps what fills the context, or half of it.
    *
-   * A count far below the estimate says so only where the estimate is near the context's size.
+   * A count far below the estimate says so only where the estimate is near the context's size, and
+   * made of words.
    */
   #findTruncation(seen: number | null): ContextTruncatedError | null {
     const estimate = this.#estimate;
     const { numCtx } = this.entry;
     if (seen === null) return null;
     const farBelow = estimate * 2 > numCtx && seen * 5 < estimate * 3;
-    if (seen < numCtx && !farBelow) return null;
+    if (seen < numCtx && (!farBelow || hasImages(this.messages))) return null;
     return new ContextTruncatedError(Math.max(seen, estimate), numCtx);
   }
 }

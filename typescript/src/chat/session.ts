@@ -216,8 +216,9 @@ export class Chat extends Conversation {
     try {
       info = await this.engine.show();
     } catch (error) {
-      const isKnown = error instanceof ModelNotFoundError || error instanceof ServerFailedError;
-      if (!isKnown) throw error; // else the question will tell
+      // The question will tell, and it may be pulled then.
+      if (error instanceof ModelNotFoundError) return;
+      if (!(error instanceof ServerFailedError)) throw error; // else it may answer all the same
     }
     this.see(info);
   }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager, suppress
+from contextlib import aclosing, asynccontextmanager
 from functools import partial
 from inspect import isawaitable
 from types import EllipsisType
@@ -215,9 +215,12 @@ class AsyncChat(Conversation[AsyncEngine]):
 
     async def _look(self) -> None:
         if self._is_unseen():
-            info = None
-            with suppress(ModelNotFoundError, ServerFailedError):
+            try:
                 info = await self.engine.show()
+            except ModelNotFoundError:  # the question will tell, and it may be pulled then
+                return
+            except ServerFailedError:  # it may answer all the same
+                info = None
             self._see(info)
 
     async def _read(self, exchange: Exchange) -> AsyncGenerator[str]:

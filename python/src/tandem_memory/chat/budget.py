@@ -16,10 +16,11 @@ from ..core.messages import Message
 from ..core.tokens import estimate_tokens, message_costs, tools_costs
 from ..core.turns import CountTokens, count_message
 from ..core.values import JsonObject
+from ..core.window import read_limits
 from .correction import Corrections
 from .settings import ModelEntry, answer_room
 
-__all__ = ["Budget"]
+__all__ = ["Budget", "has_images"]
 
 
 class Budget:
@@ -28,7 +29,9 @@ class Budget:
     `max_tokens`: `...` is all that the context leaves beside the answer and the `tools`; a number
         is that or less, None is no limit.
     `count_tokens`: one that is not `estimate_tokens` is taken as it is, and corrected only where
-        the server refuses a prompt that it took for short enough.
+        the server refuses a prompt that it took for short enough; no other chat shares that.
+
+    Raises `InvalidLimitError`.
     """
 
     def __init__(
@@ -39,9 +42,11 @@ class Budget:
         corrections: Corrections,
     ) -> None:
         self._tools = tools_costs(tools)
+        if max_tokens is not ...:
+            max_tokens = read_limits(None, max_tokens, None).max_tokens
         self._max_tokens = max_tokens
-        self._costs = message_costs if count_tokens is estimate_tokens else plain(count_tokens)
         self._learns = count_tokens is estimate_tokens
+        self._costs = message_costs if self._learns else plain(count_tokens)
         self._corrections = corrections if self._learns else Corrections()
         self._lengths: dict[tuple[str, str], int | None] = {}
 
@@ -81,8 +86,11 @@ class Budget:
         return self._corrections.worst(entry.model)
 
     def learn(self, entry: ModelEntry, sent: Sequence[Message], tokens: int) -> None:
-        """Learn the server's own count of what was sent."""
-        if self._learns:
+        """Learn the server's own count of what was sent.
+
+        Images would teach of words what is true of images alone.
+        """
+        if self._learns and not has_images(sent):
             self._corrections.learn(entry.model, self._whole(sent), tokens)
 
     def tighten(self, entry: ModelEntry, sent: Sequence[Message], tokens: int) -> None:
@@ -94,6 +102,11 @@ class Budget:
 
     def _whole(self, sent: Sequence[Message]) -> list[int]:
         return [sum(each) for each in zip(self._tools, *map(self._costs, sent), strict=True)]
+
+
+def has_images(sent: Sequence[Message]) -> bool:
+    """Return whether images are among what was sent: their real costs differ most by model."""
+    return any(message.get("images") for message in sent)
 
 
 def plain(count_tokens: CountTokens) -> Callable[[Message], list[int]]:

@@ -19,6 +19,7 @@ from ..core.summary import Summary
 from ..core.thinking import ThinkingSplitter
 from ..core.turns import CountTokens
 from ..core.values import JsonObject, JsonValue, copy_json
+from .budget import has_images
 from .coverage import Coverage
 from .room import fit_context, make_room
 from .settings import ModelEntry
@@ -231,13 +232,14 @@ class Exchange:
     def _find_truncation(self, seen: int | None) -> ContextTruncatedError | None:
         """Tell whether the server cut the prompt: it keeps what fills the context, or half of it.
 
-        A count far below the estimate says so only where the estimate is near the context's size.
+        A count far below the estimate says so only where the estimate is near the context's size,
+        and made of words.
         """
         estimate, num_ctx = self._estimate, self.entry.num_ctx
         if seen is None:
             return None
         far_below = estimate * 2 > num_ctx and seen * 5 < estimate * 3
-        if seen < num_ctx and not far_below:
+        if seen < num_ctx and (not far_below or has_images(self.messages)):
             return None
         return ContextTruncatedError(max(seen, estimate), num_ctx)
 

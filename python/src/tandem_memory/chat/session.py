@@ -17,7 +17,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from functools import partial
 from types import EllipsisType
 from typing import Self
@@ -241,9 +241,12 @@ class Chat(Conversation[Engine]):
 
     def _look(self) -> None:
         if self._is_unseen():
-            info = None
-            with suppress(ModelNotFoundError, ServerFailedError):  # the question will tell
+            try:
                 info = self.engine.show()
+            except ModelNotFoundError:  # the question will tell, and it may be pulled then
+                return
+            except ServerFailedError:  # it may answer all the same
+                info = None
             self._see(info)
 
     def _read(self, exchange: Exchange) -> Generator[str]:
