@@ -41,6 +41,21 @@ export class Coverage {
     this.until = until;
   }
 
+  /** Go on without the turns, and the steps, that `parts` says have left. */
+  without(parts: readonly ExplainedPart[]): Coverage {
+    let loose = this.loose;
+    const backlog = [...this.backlog];
+    for (const { part, kept, summarised, messages } of parts) {
+      if (part === "steps") {
+        loose = [...loose, ...messages];
+      } else if (!kept) {
+        if (!summarised) backlog.push(withSteps(messages, loose));
+        loose = [];
+      }
+    }
+    return new Coverage(backlog.slice(-MOST_TURNS), loose, this.text, this.until);
+  }
+
   /**
    * Go on after an add to `memory` that `dropped` these; returns all that left by it.
    *
@@ -49,7 +64,7 @@ export class Coverage {
    */
   follow(memory: MemoryManager, dropped: Message[]): [coverage: Coverage, dropped: Message[]] {
     const parts = dropped.length > 0 ? memory.explain().parts : [];
-    const after = this.#without(parts);
+    const after = this.without(parts);
     if (after.text === null || after.backlog.length === 0 || hasSteps(parts)) {
       return [after, dropped];
     }
@@ -62,7 +77,7 @@ export class Coverage {
     const told = Math.max(after.until - leftBefore + after.backlog.length, 0);
     const covering = new Coverage(after.backlog.slice(told), after.loose);
     const moved = left.length > 0 ? memory.explain().parts : [];
-    return [covering.#without(moved), [...dropped, ...left]];
+    return [covering.without(moved), [...dropped, ...left]];
   }
 
   /** Go on after an undo, which left `memory`: the next summary may tell of what is undone. */
@@ -83,21 +98,6 @@ export class Coverage {
     const turns = [...this.backlog, ...ahead];
     const until = droppedTurns + (ahead.length > 0 ? leaving.length : 0);
     return [this.text === null ? turns : [], until];
-  }
-
-  /** Go on without the turns, and the steps, that `parts` says have left. */
-  #without(parts: readonly ExplainedPart[]): Coverage {
-    let loose = this.loose;
-    const backlog = [...this.backlog];
-    for (const { part, kept, summarised, messages } of parts) {
-      if (part === "steps") {
-        loose = [...loose, ...messages];
-      } else if (!kept) {
-        if (!summarised) backlog.push(withSteps(messages, loose));
-        loose = [];
-      }
-    }
-    return new Coverage(backlog.slice(-MOST_TURNS), loose, this.text, this.until);
   }
 }
 

@@ -66,10 +66,13 @@ export class Summarizer {
   /**
    * Return how far `memory` is summarised.
    *
-   * What was planned for another window is void; then `waiting` are the turns that left.
+   * What was planned for another window is void; then `waiting` are the turns that had left it before
+   * it was restored, and more may have left by that.
    */
   coverage(memory: MemoryManager, waiting: readonly (readonly Message[])[]): Coverage {
-    if (this.#memory !== memory) this.cover(memory, new Coverage(waiting));
+    if (this.#memory !== memory) {
+      this.cover(memory, new Coverage(waiting).without(memory.explain().parts));
+    }
     return this.#coverage;
   }
 

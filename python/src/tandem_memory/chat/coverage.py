@@ -43,6 +43,18 @@ class Coverage:
         self.text = text
         self.until = until
 
+    def without(self, parts: Sequence[ExplainedPart]) -> Coverage:
+        """Go on without the turns, and the steps, that `parts` says have left."""
+        loose, backlog = self.loose, list(self.backlog)
+        for part in parts:
+            if part["part"] == "steps":
+                loose = [*loose, *part["messages"]]
+            elif not part["kept"]:
+                if not part["summarised"]:
+                    backlog.append(with_steps(part["messages"], loose))
+                loose = ()
+        return Coverage(backlog[-MOST_TURNS:], loose, self.text, self.until)
+
     def follow(
         self, memory: MemoryManager, dropped: list[Message]
     ) -> tuple[Coverage, list[Message]]:
@@ -52,7 +64,7 @@ class Coverage:
         their room; the newest one stays whole, or the summary waits.
         """
         parts = memory.explain()["parts"] if dropped else []
-        after = self._without(parts)
+        after = self.without(parts)
         if after.text is None or not after.backlog or has_steps(parts):
             return after, dropped
         summary: Summary = {"text": after.text, "turns": after.until}
@@ -66,7 +78,7 @@ class Coverage:
             return after, dropped
         told = max(after.until - left_before + len(after.backlog), 0)
         covering = Coverage(after.backlog[told:], after.loose)
-        return covering._without(memory.explain()["parts"] if left else []), dropped + left
+        return covering.without(memory.explain()["parts"] if left else []), dropped + left
 
     def undone(self, memory: MemoryManager) -> Coverage:
         """Go on after an undo, which left `memory`: the next summary may tell of what is undone."""
@@ -86,18 +98,6 @@ class Coverage:
         turns = [*self.backlog, *ahead]
         until = dropped_turns + (len(leaving) if ahead else 0)
         return ([] if self.text is not None else turns), until
-
-    def _without(self, parts: Sequence[ExplainedPart]) -> Coverage:
-        """Go on without the turns, and the steps, that `parts` says have left."""
-        loose, backlog = self.loose, list(self.backlog)
-        for part in parts:
-            if part["part"] == "steps":
-                loose = [*loose, *part["messages"]]
-            elif not part["kept"]:
-                if not part["summarised"]:
-                    backlog.append(with_steps(part["messages"], loose))
-                loose = ()
-        return Coverage(backlog[-MOST_TURNS:], loose, self.text, self.until)
 
 
 def with_steps(turn: Sequence[Message], steps: Sequence[Message]) -> list[Message]:

@@ -67,10 +67,11 @@ class Summarizer:
     def coverage(self, memory: MemoryManager, waiting: Sequence[Sequence[Message]]) -> Coverage:
         """Return how far `memory` is summarised.
 
-        What was planned for another window is void; then `waiting` are the turns that left.
+        What was planned for another window is void; then `waiting` are the turns that had left it
+        before it was restored, and more may have left by that.
         """
         if self._memory is not memory:
-            self.cover(memory, Coverage(waiting))
+            self.cover(memory, Coverage(waiting).without(memory.explain()["parts"]))
         return self._coverage
 
     def cover(self, memory: MemoryManager, coverage: Coverage) -> None:
