@@ -67,6 +67,24 @@ def test_async_question_ends_the_summary(server: Loopback, entry: ModelEntry) ->
     assert server.hung_up.wait(5)
 
 
+def test_question_ends_what_there_is_to_settle(server: Loopback, entry: ModelEntry) -> None:
+    server.answers = [whole("a1"), whole("They met."), whole("a2")] * 2
+    chat = Chat(entry, max_turns=1)
+    chat.ask("q1")
+    assert chat.summarize()
+    chat.ask("q2")
+    assert not chat.settle()
+
+    async def run() -> None:
+        chat = AsyncChat(entry, max_turns=1)
+        await chat.ask("q1")
+        assert await chat.summarize()
+        await chat.ask("q2")
+        assert not await chat.settle()
+
+    asyncio.run(run())
+
+
 def test_clear_ends_the_summary(server: Loopback, entry: ModelEntry) -> None:
     server.answers = [whole("a1"), Answer(said("They"), end="stall")]
     chat = Chat(entry, max_turns=1, summarize=True)

@@ -37,6 +37,15 @@ test("a question ends the summary", async () => {
   await server.hungUp;
 });
 
+test("a question ends what there is to settle", async () => {
+  server.answers = [whole("a1"), whole("They met."), whole("a2")];
+  const chat = new Chat(entry, { maxTurns: 1 });
+  await chat.ask("q1");
+  expect(await chat.summarize()).toBe(true);
+  await chat.ask("q2");
+  expect(await chat.settle()).toBe(false);
+});
+
 test("clear ends the summary", async () => {
   server.answers = [whole("a1"), { parts: said("They"), end: "stall" }];
   const chat = new Chat(entry, { maxTurns: 1, summarize: true });

@@ -129,8 +129,14 @@ export class Conversation {
   }
 
   set systemPrompt(value: string | null) {
+    const before = this.memory.systemPrompt;
     this.memory.systemPrompt = value;
-    if (this.#playing) this.#playing.memory.systemPrompt = value;
+    try {
+      if (this.#playing) this.#playing.memory.systemPrompt = value;
+    } catch (error) {
+      this.memory.systemPrompt = before;
+      throw error;
+    }
   }
 
   /** Return whether the model is still to be looked at. */
@@ -203,20 +209,20 @@ export class Conversation {
     const before = memory.summary;
     const [coverage, dropped] = this.#coverage().follow(memory, memory.add(message));
     await this.journal.settle({ memory, message, dropped, status: "complete" });
-    this.#cover(coverage);
+    this.summarizer.cover(this.memory, coverage);
     this.teller.noteWindow(dropped, before, memory.summary);
     return dropped;
   }
 
   protected async empty(): Promise<void> {
     await this.journal.clear();
-    this.#cover(new Coverage());
+    this.summarizer.cover(this.memory, new Coverage());
   }
 
   protected async takeBack(): Promise<Message[]> {
     const coverage = this.#coverage();
     const undone = await this.journal.undo();
-    this.#cover(coverage.undone(this.memory));
+    this.summarizer.cover(this.memory, coverage.undone(this.memory));
     return undone;
   }
 
@@ -229,7 +235,6 @@ export class Conversation {
 
   /** Keep the summary for the next trim, unless the conversation has gone on meanwhile. */
   protected keep(making: Making): void {
-    this.#coverage();
     this.summarizer.keep(this.memory, making);
   }
 
@@ -243,10 +248,6 @@ export class Conversation {
 
   #coverage(): Coverage {
     return this.summarizer.coverage(this.memory, this.journal.waiting);
-  }
-
-  #cover(coverage: Coverage): void {
-    this.summarizer.cover(this.memory, coverage);
   }
 
   protected newMemory(): MemoryManager {
@@ -280,7 +281,7 @@ export class Conversation {
       if (!(cause instanceof TandemError)) throw cause;
       throw new ReplyNotStoredError(reply.content, { cause });
     }
-    this.#cover(exchange.coverage);
+    this.summarizer.cover(this.memory, exchange.coverage);
     if (exchange.recalled) this.#recalledAt = exchange.recalledAt;
     this.teller.noteWindow(reply.dropped, before, memory.summary);
     this.#learn(exchange, reply);

@@ -48,7 +48,7 @@ export type ChatEvent = Recalled | Summarised | SummaryFailed | Trimmed | Trunca
 /** Tells events to `onEvent`, once what they tell of is done. */
 export class Teller {
   readonly #onEvent: ((event: ChatEvent) => unknown) | null;
-  #noted: ChatEvent[] = [];
+  readonly #noted: ChatEvent[] = [];
 
   constructor(onEvent: ((event: ChatEvent) => unknown) | null) {
     this.#onEvent = onEvent;
@@ -67,10 +67,11 @@ export class Teller {
     }
   }
 
-  /** Tell what was kept in mind. */
+  /** Tell what was kept in mind; where `onEvent` throws, the rest is told the next time. */
   tell(): void {
-    const noted = this.#noted;
-    this.#noted = [];
-    for (const event of noted) this.#onEvent?.(event);
+    while (this.#noted.length > 0) {
+      const [event] = this.#noted.splice(0, 1);
+      if (event) this.#onEvent?.(event);
+    }
   }
 }

@@ -183,7 +183,7 @@ export class Chat extends Conversation {
     try {
       await this.journal.hold({ signal });
       await this.journal.ask(message(question));
-      await this.#look();
+      await this.#look(signal);
       let exchange: Exchange | null = this.begin(question);
       while (exchange) {
         try {
@@ -210,11 +210,11 @@ export class Chat extends Conversation {
     }
   }
 
-  async #look(): Promise<void> {
+  async #look(signal: AbortSignal): Promise<void> {
     if (!this.isUnseen()) return;
     let info: ModelInfo | null = null;
     try {
-      info = await this.engine.show();
+      info = await unlessAborted(this.engine.show(), signal);
     } catch (error) {
       // The question will tell, and it may be pulled then.
       if (error instanceof ModelNotFoundError) return;
@@ -226,7 +226,8 @@ export class Chat extends Conversation {
   async *#read(exchange: Exchange, signal: AbortSignal): AsyncGenerator<string> {
     const { question, entry } = exchange;
     if (this.recall && this.asksRecall(exchange)) {
-      this.putContext(exchange, await this.recall(question.content ?? ""));
+      const recalled = this.recall(question.content ?? "");
+      this.putContext(exchange, await unlessAborted(recalled, signal));
     }
     const { tools } = this;
     const format = question.format ?? null;
@@ -256,5 +257,23 @@ export class Chat extends Conversation {
       this.failed(making, error);
     }
     return making.kept;
+  }
+}
+
+/** Wait for `value`; throws the signal's reason as soon as it aborts. */
+async function unlessAborted<Value>(
+  value: Value | Promise<Value>,
+  signal: AbortSignal,
+): Promise<Value> {
+  signal.throwIfAborted();
+  let abort = () => {};
+  const aborted = new Promise<never>((_, reject) => {
+    abort = () => reject(signal.reason);
+    signal.addEventListener("abort", abort);
+  });
+  try {
+    return await Promise.race([value, aborted]);
+  } finally {
+    signal.removeEventListener("abort", abort);
   }
 }

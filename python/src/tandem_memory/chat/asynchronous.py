@@ -251,6 +251,7 @@ class AsyncChat(Conversation[AsyncEngine]):
         _, worker = self._summary
         if worker:
             worker.cancel()
+        self._summary = None, worker
 
     async def _make_summary(self, making: Making) -> None:
         try:

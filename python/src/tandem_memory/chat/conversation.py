@@ -60,8 +60,9 @@ class Conversation(Generic[EngineT]):
     `context`: where that is sent. `system` (the default) is the system message: once something was
         recalled, that is done again only when a trim changes the prompt anyway, so that the
         server's prompt cache keeps serving. `question` is before the question, anew for each.
-    `on_event`: called with what the chat did; what it raises goes to the caller. A summary that
-        failed is told by the thread or task that made it.
+    `on_event`: called with what the chat did; what it raises goes to the caller. It must not call
+        the chat, which is busy until it returns. A summary that failed is told by the thread or
+        task that made it.
 
     Raises `InvalidLimitError`, `InvalidMessageError` and `BudgetExceededError`.
     """
@@ -129,9 +130,13 @@ class Conversation(Generic[EngineT]):
 
     @system_prompt.setter
     def system_prompt(self, value: str | None) -> None:
-        self.memory.system_prompt = value
+        before, self.memory.system_prompt = self.memory.system_prompt, value
         if self._playing:
-            self._playing.memory.system_prompt = value
+            try:
+                self._playing.memory.system_prompt = value
+            except TandemError:
+                self.memory.system_prompt = before
+                raise
 
     def _ask(self, question: Question) -> None:
         """Write the question down."""
@@ -206,18 +211,18 @@ class Conversation(Generic[EngineT]):
         before = memory.summary
         coverage, dropped = self._coverage().follow(memory, memory.add(message))
         self._journal.settle(memory=memory, message=message, dropped=dropped, status="complete")
-        self._cover(coverage)
+        self._summarizer.cover(self.memory, coverage)
         self._teller.note_window(dropped, before, memory.summary)
         return dropped
 
     def _clear(self) -> None:
         self._journal.clear()
-        self._cover(Coverage())
+        self._summarizer.cover(self.memory, Coverage())
 
     def _undo(self) -> list[Message]:
         coverage = self._coverage()
         undone = self._journal.undo()
-        self._cover(coverage.undone(self.memory))
+        self._summarizer.cover(self.memory, coverage.undone(self.memory))
         return undone
 
     def _plan(self) -> Making | None:
@@ -228,7 +233,6 @@ class Conversation(Generic[EngineT]):
 
     def _keep(self, making: Making) -> None:
         """Keep the summary for the next trim, unless the conversation has gone on meanwhile."""
-        self._coverage()
         self._summarizer.keep(self.memory, making)
 
     def _failed(self, making: Making, error: Exception) -> None:
@@ -240,9 +244,6 @@ class Conversation(Generic[EngineT]):
 
     def _coverage(self) -> Coverage:
         return self._summarizer.coverage(self.memory, self._journal.waiting)
-
-    def _cover(self, coverage: Coverage) -> None:
-        self._summarizer.cover(self.memory, coverage)
 
     def _new_memory(self) -> MemoryManager:
         entry = self._budget.fit(self.engine.entry)
@@ -277,7 +278,7 @@ class Conversation(Generic[EngineT]):
             )
         except TandemError as error:
             raise ReplyNotStoredError(reply.content) from error
-        self._cover(exchange.coverage)
+        self._summarizer.cover(self.memory, exchange.coverage)
         if exchange.recalled:
             self._recalled_at = exchange.recalled_at
         self._teller.note_window(reply.dropped, before, self.memory.summary)

@@ -93,8 +93,8 @@ class Teller:
             self.note(Summarised(summary=summary))
 
     def tell(self) -> None:
-        """Tell what was kept in mind."""
-        noted, self._noted = self._noted, []
-        for event in noted:
+        """Tell what was kept in mind; where `on_event` raises, the rest is told the next time."""
+        while self._noted:
+            event = self._noted.pop(0)
             if self._on_event:
                 self._on_event(event)
