@@ -7,7 +7,7 @@
 
 import type { Message } from "../core/messages.ts";
 import { wholeNumber } from "../core/values.ts";
-import type { Session } from "../storage/records.ts";
+import type { Session, StoredTurn } from "../storage/records.ts";
 import type { Store } from "../storage/store.ts";
 
 /** How many turns may wait for a summary; older ones count as told, and stay in the store alone. */
@@ -34,11 +34,13 @@ export async function findWaiting(
   return [await newestLeft(store, session, most), droppedTurns];
 }
 
-/** Return the newest turns before the window that did not fail, oldest first. */
+/** Return the newest turns that were in the window and have left it, oldest first. */
 async function newestLeft(store: Store, session: Session, limit: number): Promise<Message[][]> {
   const { user_id, session_id, window, last_seq } = session;
   const start = window[0]?.[0] ?? last_seq + 1;
   const found: Message[][] = [];
+  // What belongs to an older turn: one that went on after another question had failed is several.
+  let rest: Message[] = [];
   let before: number | null = null;
   while (found.length < limit) {
     const page = await store.history(user_id, session_id, limit, { before });
@@ -46,9 +48,25 @@ async function newestLeft(store: Store, session: Session, limit: number): Promis
     before = page[0].turn;
     for (const turn of page.reverse()) {
       const rows = turn.messages.filter(({ seq }) => seq < start);
-      const ended = turn.status === "complete" || turn.status === "interrupted";
-      if (rows.length > 0 && ended) found.push(rows.map(({ message }) => message));
+      if (rows.length > 0 && wasKept(turn)) {
+        rest = [...rows.map(({ message }) => message), ...rest];
+        if (rest[0]?.role === "user") {
+          found.push(rest);
+          rest = [];
+        }
+      }
     }
   }
+  if (rest.length > 0) found.push(rest);
   return found.slice(0, limit).reverse();
+}
+
+/**
+ * Return whether a turn was in the window: not where its question failed.
+ *
+ * One that failed later, after a tool's result, was.
+ */
+function wasKept({ status, messages }: StoredTurn): boolean {
+  const hasResults = messages.some(({ message }) => message.role === "tool");
+  return status === "complete" || status === "interrupted" || hasResults;
 }

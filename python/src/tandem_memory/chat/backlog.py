@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ..core.messages import Message
 from ..core.values import whole_number
-from ..storage.records import Session
+from ..storage.records import Session, StoredTurn
 from ..storage.store import Store
 
 __all__ = ["MOST_TURNS", "find_waiting"]
@@ -33,15 +33,31 @@ def find_waiting(store: Store, session: Session, limit: int) -> tuple[list[list[
 
 
 def newest_left(store: Store, session: Session, limit: int) -> list[list[Message]]:
-    """Return the newest turns before the window that did not fail, oldest first."""
+    """Return the newest turns that were in the window and have left it, oldest first."""
     ids, window = (session["user_id"], session["session_id"]), session["window"]
     start = window[0][0] if window else session["last_seq"] + 1
     found: list[list[Message]] = []
+    # What belongs to an older turn: one that went on after another question had failed is several.
+    rest: list[Message] = []
     before: int | None = None
     while len(found) < limit and (page := store.history(*ids, limit, before=before)):
         before = page[0]["turn"]
         for turn in reversed(page):
             messages = [row["message"] for row in turn["messages"] if row["seq"] < start]
-            if messages and turn["status"] in ("complete", "interrupted"):
-                found.append(messages)
+            if messages and was_kept(turn):
+                rest = [*messages, *rest]
+                if rest[0]["role"] == "user":
+                    found.append(rest)
+                    rest = []
+    if rest:
+        found.append(rest)
     return found[limit - 1 :: -1] if limit else []
+
+
+def was_kept(turn: StoredTurn) -> bool:
+    """Return whether a turn was in the window: not where its question failed.
+
+    One that failed later, after a tool's result, was.
+    """
+    roles = [row["message"]["role"] for row in turn["messages"]]
+    return turn["status"] in ("complete", "interrupted") or "tool" in roles
