@@ -51,7 +51,7 @@ export class Corrections {
   /** Return the tokens that `costs` are to the model: hundredths by group, rounded up. */
   apply(model: string, costs: readonly number[]): number {
     const weights = this.#weights.get(model);
-    if (!weights) return Math.ceil(costs.reduce((sum, cost) => sum + cost, 0) / 100);
+    if (!weights) return Math.ceil(sumUp(costs) / 100);
     return Math.ceil(
       weights.reduce((sum, weight, i) => sum + weight * (costs[i] ?? 0), 0) / 100_000,
     );
@@ -67,8 +67,10 @@ export class Corrections {
     let weights = this.#weights.get(model) ?? UNLEARNT;
     const last = this.#last.get(model);
     if (last) {
-      const added = costs.map((cost, i) => cost - (last.costs[i] ?? 0));
-      weights = fit(weights, added, tokens - last.tokens);
+      // What left teaches as much as what came, so it is taken the other way round.
+      const sign = sumUp(costs) >= sumUp(last.costs) ? 1 : -1;
+      const changed = costs.map((cost, i) => sign * (cost - (last.costs[i] ?? 0)));
+      weights = fit(weights, changed, sign * (tokens - last.tokens));
     }
     this.#weights.set(model, fit(weights, costs, tokens));
     this.#last.set(model, { costs: [...costs], tokens });
@@ -84,6 +86,10 @@ export class Corrections {
       weights.map((weight) => Math.min(Math.ceil((weight * tokens) / known), MOST)),
     );
   }
+}
+
+function sumUp(costs: readonly number[]): number {
+  return costs.reduce((sum, cost) => sum + cost, 0);
 }
 
 /** Return the weights moved so that `costs` come nearer to `tokens`. */

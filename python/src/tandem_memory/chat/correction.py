@@ -64,8 +64,10 @@ class Corrections:
         weights = self._weights.get(model, [1000] * len(GROUPS))
         last = self._last.get(model)
         if last:
-            new = [a - b for a, b in zip(costs, last[0], strict=True)]
-            weights = fit(weights, new, tokens - last[1])
+            # What left teaches as much as what came, so it is taken the other way round.
+            sign = 1 if sum(costs) >= sum(last[0]) else -1
+            changed = [sign * (a - b) for a, b in zip(costs, last[0], strict=True)]
+            weights = fit(weights, changed, sign * (tokens - last[1]))
         self._weights[model] = fit(weights, costs, tokens)
         self._last[model] = list(costs), tokens
 
