@@ -17,7 +17,7 @@ from chats import ChatSubject, ModelsSubject
 from encoding import Json, decode, encode, expand, spoil, write
 from storedchats import StoredChatSubject
 from tandem_memory.chat.correction import Corrections
-from tandem_memory.core import messages, summary, thinking, tokens, values
+from tandem_memory.core import costs, messages, summary, thinking, tokens, values
 from tandem_memory.core.errors import TandemError
 from tandem_memory.core.manager import MemoryManager
 from tandem_memory.core.messages import Message
@@ -31,6 +31,7 @@ COUNTERS: dict[str, Callable[[Message], Any]] = {
     "ones": lambda _: 1,
     "code_points": lambda message: len(message["content"]),
     "fields": len,
+    "roles": lambda message: len(message["role"]),
     "estimate": tokens.estimate_tokens,
     "half": lambda _: 0.5,
     "negative": lambda _: -1,
@@ -47,6 +48,7 @@ FUNCTIONS: dict[str, Callable[..., object]] = {
     "read_message": messages.read_message,
     "read_summary_reply": summary.read_summary_reply,
     "split_thinking": thinking.split_thinking,
+    "text_costs": costs.text_costs,
     "well_formed": values.well_formed,
     "window": window,
 }

@@ -60,7 +60,7 @@ NUMBERS = [
 UNWRITABLE = [{"$number": name} for name in ("NaN", "Infinity", "-Infinity", "-0")]
 NAMES = ["weather", "time", "", "__proto__", "天气"]
 IDS = ["c1", "c2", "c3", "", "__proto__", "\ud800"]
-COUNTERS = ["ones", "code_points", "fields", "estimate"]
+COUNTERS = ["ones", "code_points", "fields", "roles", "estimate"]
 BROKEN_COUNTERS = ["half", "negative", "not_a_number", "text", "boolean"]
 ARGUMENT_TEXTS = [
     *(

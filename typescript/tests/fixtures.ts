@@ -7,6 +7,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Corrections } from "../src/chat/correction.ts";
+import { textCosts } from "../src/core/costs.ts";
 import { TandemError } from "../src/core/errors.ts";
 import type { MemoryManagerOptions } from "../src/core/manager.ts";
 import { MemoryManager } from "../src/core/manager.ts";
@@ -39,6 +40,7 @@ const COUNTERS: Record<string, (message: Message) => unknown> = {
   ones: () => 1,
   code_points: (message) => Array.from(message.content).length,
   fields: (message) => Object.keys(message).length,
+  roles: (message) => message.role.length,
   estimate: estimateTokens,
   half: () => 0.5,
   negative: () => -1,
@@ -59,6 +61,7 @@ const FUNCTIONS: Record<string, (args: Json) => unknown> = {
   split_thinking: ({ text, ...options }) => splitThinking(text, camelKeys(options)),
   summary_messages: ({ previous, messages, ...options }) =>
     summaryMessages(previous, messages, camelKeys(options)),
+  text_costs: ({ text }) => textCosts(text),
   well_formed: ({ text }) => wellFormed(text),
   window: ({ messages, ...options }) => window(messages, camelKeys(options)),
 };
