@@ -128,6 +128,17 @@ class PythonEdits(ast.NodeVisitor):
             self._replace(node, f"{self._text(self._span(node.value))}.{SWAPPED[node.attr]}")
         self.generic_visit(node)
 
+    def visit_Subscript(self, node: ast.Subscript) -> None:
+        """Leave the values of a `Literal` alone, which is a type."""
+        if ast.unparse(node.value) != "Literal":
+            self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        """Leave the type that a value is cast to alone."""
+        is_cast = ast.unparse(node.func) == "cast"
+        for part in [node.func, *node.args[is_cast:], *node.keywords]:
+            self.visit(part)
+
     def visit_Constant(self, node: ast.Constant) -> None:
         value = node.value
         if isinstance(value, bool):
