@@ -45,6 +45,7 @@ FUNCTIONS: dict[str, Callable[..., object]] = {
     "estimate_text": tokens.estimate_text,
     "estimate_tokens": tokens.estimate_tokens,
     "estimate_tools": tokens.estimate_tools,
+    "message_costs": tokens.message_costs,
     "read_message": messages.read_message,
     "read_summary_reply": summary.read_summary_reply,
     "split_thinking": thinking.split_thinking,

@@ -25,7 +25,10 @@ from mutations import Edit, python_edits
 
 __all__ = ["main"]
 
-MODULES = ["window", "thinking", "turns", "frame", "explanation", "snapshot"]
+MODULES = [
+    *("messages", "turns", "window", "thinking", "tokens"),
+    *("frame", "explanation", "snapshot"),
+]
 TESTS = TOP / "typescript" / "tests"
 SECONDS = 10
 """For one mutant: over ten times what the fixtures take. One that loops for ever is caught."""

@@ -15,7 +15,7 @@ import type { Message } from "../src/core/messages.ts";
 import { readMessage } from "../src/core/messages.ts";
 import { readSummaryReply, summaryMessages } from "../src/core/summary.ts";
 import { splitThinking, ThinkingSplitter } from "../src/core/thinking.ts";
-import { estimateText, estimateTokens, estimateTools } from "../src/core/tokens.ts";
+import { estimateText, estimateTokens, estimateTools, messageCosts } from "../src/core/tokens.ts";
 import type { CountTokens } from "../src/core/turns.ts";
 import { canonicalJson, wellFormed } from "../src/core/values.ts";
 import { window } from "../src/core/window.ts";
@@ -54,6 +54,7 @@ const FUNCTIONS: Record<string, (args: Json) => unknown> = {
   estimate_text: ({ text }) => estimateText(text),
   estimate_tokens: ({ message }) => estimateTokens(message),
   estimate_tools: ({ tools }) => estimateTools(tools),
+  message_costs: ({ message }) => messageCosts(message),
   new_manager: (options) => managerState(makeManager(options), options),
   read_message: ({ value }) => readMessage(value),
   read_summary_reply: ({ text, done_reason, ...options }) =>
