@@ -30,13 +30,15 @@ calls = st.lists(st.builds(call_of, names, ids), max_size=3)
 
 @dataclass(frozen=True)
 class Operation:
-    """One call of a `MemoryManager`."""
+    """One call of a `MemoryManager`, or `set_` before what is set."""
 
     method: str
     args: tuple[Any, ...] = ()
     kwargs: tuple[tuple[str, Any], ...] = ()
 
     def run(self, manager: MemoryManager) -> Any:
+        if self.method.startswith("set_"):
+            return setattr(manager, self.method.removeprefix("set_"), *self.args)
         return getattr(manager, self.method)(*self.args, **dict(self.kwargs))
 
 
@@ -59,6 +61,22 @@ operations = st.one_of(
     st.builds(result_of, texts, st.none() | names, ids),
     st.sampled_from([Operation("undo"), Operation("clear")]),
 )
+
+prompts = st.sampled_from([None, "", "S", "Be kind."])
+summaries = st.fixed_dictionaries({"text": texts, "turns": st.integers(0, 4)})
+contexts = st.fixed_dictionaries({"text": texts, "place": st.sampled_from(["system", "question"])})
+
+
+def setting_of(name: str, value: Any) -> Operation:
+    return Operation(f"set_{name}", (value,))
+
+
+settings = st.one_of(
+    st.builds(setting_of, st.just("system_prompt"), prompts),
+    st.builds(setting_of, st.just("summary"), st.none() | summaries),
+    st.builds(setting_of, st.just("context"), st.none() | contexts),
+)
+"""What changes the frame; an empty text is refused."""
 
 limits = st.one_of(st.none(), st.integers(0, 4))
 

@@ -9,12 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strategies import Operation, operations, options
+from strategies import Operation, contexts, operations, options, settings
 from tandem_memory.core.errors import TandemError
+from tandem_memory.core.frame import Context
 from tandem_memory.core.manager import MemoryManager
 from tandem_memory.core.messages import Message
+from tandem_memory.core.tokens import estimate_tokens
 
 scripts = st.lists(operations, max_size=40)
+framed_scripts = st.lists(operations | settings, min_size=6, max_size=40)
 
 
 def played(given_options: dict[str, Any], script: list[Operation]) -> MemoryManager:
@@ -74,7 +77,7 @@ def test_the_system_message_stands_first_exactly_once(
     assert expected == [i for i, message in enumerate(sent) if message["role"] == "system"]
 
 
-@given(options(), scripts, operations)
+@given(options(), framed_scripts, operations | settings)
 def test_an_error_changes_nothing(
     given_options: dict[str, Any], script: list[Operation], operation: Operation
 ) -> None:
@@ -114,6 +117,87 @@ def test_a_snapshot_restores_the_same_window(
     assert twin.restore(manager.snapshot()) == []
     assert manager.snapshot() == twin.snapshot()
     assert manager.tokens == twin.tokens
+
+
+@given(options(), framed_scripts)
+def test_an_untrimmed_snapshot_restores_even_what_is_over_the_limits(
+    given_options: dict[str, Any], script: list[Operation]
+) -> None:
+    manager = played(given_options, script)
+    twin = MemoryManager(max_turns=0, max_tokens=0, count_tokens=given_options["count_tokens"])
+    assert twin.restore(manager.snapshot(), trim=False) == []
+    assert manager.snapshot() == twin.snapshot()
+    assert manager.get_messages() == twin.get_messages()
+    assert manager.tokens == twin.tokens
+
+
+@given(options(), framed_scripts)
+def test_the_turns_that_left_and_those_in_the_window_are_all_that_were_opened(
+    given_options: dict[str, Any], script: list[Operation]
+) -> None:
+    manager, opened = MemoryManager(**given_options), 0
+    for operation in script:
+        if operation.method in ("undo", "clear"):
+            continue
+        kept = turns_in(manager)
+        with suppress(TandemError):
+            operation.run(manager)
+            # With no turn in the window a message of any role opens one.
+            opens = operation.method.startswith("add_") and kept == 0
+            opened += opens or operation.method == "add_user_message"
+        assert opened == manager.dropped_turns + turns_in(manager)
+        assert manager.dropped_turns == manager.snapshot().get("dropped_turns", 0)
+
+
+def turns_in(manager: MemoryManager) -> int:
+    return sum(part["kept"] for part in manager.explain()["parts"])
+
+
+@given(options(), framed_scripts, settings)
+def test_what_is_set_and_set_back_leaves_no_trace(
+    given_options: dict[str, Any], script: list[Operation], setting: Operation
+) -> None:
+    manager = played(given_options, script)
+    before = manager.snapshot(), manager.explain(), manager.get_messages()
+    name = setting.method.removeprefix("set_")
+    held = getattr(manager, name)
+    with suppress(TandemError):
+        setting.run(manager)
+    setattr(manager, name, held)
+    assert before == (manager.snapshot(), manager.explain(), manager.get_messages())
+
+
+@given(options(), framed_scripts, contexts)
+def test_the_tokens_are_the_sum_of_the_frame_and_the_parts(
+    given_options: dict[str, Any], script: list[Operation], context: Context
+) -> None:
+    manager, count = played(given_options, script), given_options["count_tokens"]
+    with suppress(TandemError):
+        manager.context = context
+    told, sent = manager.explain(), manager.get_messages()
+    parts = [part["tokens"] for part in told["parts"] if part["kept"]]
+    asked = told["context"] and told["context"]["place"] == "question"
+    apart = told["context_tokens"] if asked else 0
+    assert told["system_tokens"] + apart + sum(parts) == manager.tokens == told["tokens"]
+    assert told["system_tokens"] == sum(count(m) for m in sent if m["role"] == "system")
+    assert parts == [sum(map(count, part["messages"])) for part in told["parts"] if part["kept"]]
+
+
+@given(options(), framed_scripts, contexts, st.integers(10, 40))
+def test_after_an_accepted_question_what_is_sent_is_within_the_budget(
+    given_options: dict[str, Any], script: list[Operation], context: Context, max_tokens: int
+) -> None:
+    given_options |= {"max_tokens": max_tokens, "count_tokens": estimate_tokens}
+    manager = MemoryManager(**given_options)
+    for operation in script:
+        asks = operation.method == "add_user_message"
+        with suppress(TandemError):
+            if asks:
+                manager.context = context
+            operation.run(manager)
+            if asks:
+                assert manager.tokens <= max_tokens
+                assert sum(map(estimate_tokens, manager.get_messages())) <= manager.tokens
 
 
 @given(options(), scripts)

@@ -3,17 +3,38 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { TandemError } from "../src/core/errors.ts";
+import type { ExplainedPart } from "../src/core/explanation.ts";
 import { MemoryManager } from "../src/core/manager.ts";
 import type { Message } from "../src/core/messages.ts";
-import { attempt, countCodePoints, operations, options, played } from "./strategies.ts";
+import { estimateTokens } from "../src/core/tokens.ts";
+import {
+  attempt,
+  contexts,
+  countCodePoints,
+  operations,
+  options,
+  played,
+  settingOf,
+  settings,
+} from "./strategies.ts";
 
 const scripts = fc.array(operations, { maxLength: 40 });
+const framedOperations = fc.oneof(operations, settings);
+const framedScripts = fc.array(framedOperations, { minLength: 6, maxLength: 40 });
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}
+
+function keptParts(manager: MemoryManager): ExplainedPart[] {
+  return manager.explain().parts.filter((part) => part.kept);
+}
 
 test("the number of closed turns is bounded after every call", () => {
   fc.assert(
     fc.property(options, scripts, (given, script) => {
       played(given, script, (manager) => {
-        const closed = manager.explain().parts.filter((part) => part.kept && !part.open);
+        const closed = keptParts(manager).filter((part) => !part.open);
         expect(closed.length).toBeLessThanOrEqual(given.maxTurns ?? Number.POSITIVE_INFINITY);
       });
     }),
@@ -25,8 +46,7 @@ test("over the budget only the least window is left", () => {
   fc.assert(
     fc.property(options, scripts, (given, script) => {
       played(given, script, (manager) => {
-        const parts = manager.explain().parts.filter((part) => part.kept);
-        expect(manager.overBudget ? parts.length : 0).toBeLessThanOrEqual(1);
+        expect(manager.overBudget ? keptParts(manager).length : 0).toBeLessThanOrEqual(1);
       });
     }),
   );
@@ -61,7 +81,7 @@ test("the system message stands first exactly once", () => {
 
 test("an error changes nothing", () => {
   fc.assert(
-    fc.property(options, scripts, operations, (given, script, operation) => {
+    fc.property(options, framedScripts, framedOperations, (given, script, operation) => {
       const manager = played(given, script);
       const before = [manager.snapshot(), manager.explain()];
       let refused = false;
@@ -103,12 +123,97 @@ test("a snapshot restores the same window", () => {
   );
 });
 
+test("an untrimmed snapshot restores even what is over the limits", () => {
+  fc.assert(
+    fc.property(options, framedScripts, (given, script) => {
+      const manager = played(given, script);
+      const limits = { maxTurns: 0, maxTokens: 0, trimTo: 0, systemPrompt: null };
+      const twin = new MemoryManager({ ...given, ...limits });
+      expect(twin.restore(manager.snapshot(), { trim: false })).toEqual([]);
+      expect([twin.snapshot(), twin.getMessages(), twin.tokens]).toEqual([
+        manager.snapshot(),
+        manager.getMessages(),
+        manager.tokens,
+      ]);
+    }),
+  );
+});
+
+test("the turns that left and those in the window are all that were opened", () => {
+  fc.assert(
+    fc.property(options, framedScripts, (given, script) => {
+      const manager = new MemoryManager(given);
+      let opened = 0;
+      for (const operation of script) {
+        if (operation.method === "undo" || operation.method === "clear") continue;
+        const kept = keptParts(manager).length;
+        const accepted = attempt(operation, manager) !== null;
+        // With no turn in the window a message of any role opens one.
+        const opens = operation.method.startsWith("add") && kept === 0;
+        if (accepted && (opens || operation.method === "addUserMessage")) opened += 1;
+        expect(manager.droppedTurns + keptParts(manager).length).toBe(opened);
+        expect(manager.snapshot().dropped_turns ?? 0).toBe(manager.droppedTurns);
+      }
+    }),
+  );
+  expect.hasAssertions();
+});
+
+test("what is set and set back leaves no trace", () => {
+  fc.assert(
+    fc.property(options, framedScripts, settings, (given, script, setting) => {
+      const manager = played(given, script);
+      const before = [manager.snapshot(), manager.explain(), manager.getMessages()];
+      const held = { [setting.method]: manager[setting.method] };
+      attempt(setting, manager);
+      Object.assign(manager, held);
+      expect([manager.snapshot(), manager.explain(), manager.getMessages()]).toEqual(before);
+    }),
+  );
+});
+
+test("the tokens are the sum of the frame and the parts", () => {
+  fc.assert(
+    fc.property(options, framedScripts, contexts, (given, script, context) => {
+      const manager = played(given, script);
+      attempt(settingOf("context", context), manager);
+      const told = manager.explain();
+      const system = manager.getMessages().filter(({ role }) => role === "system");
+      const parts = keptParts(manager);
+      const apart = told.context?.place === "question" ? told.context_tokens : 0;
+      const costs = sum(parts.map(({ tokens }) => tokens));
+      expect([told.tokens, manager.tokens]).toEqual(
+        Array(2).fill(told.system_tokens + apart + costs),
+      );
+      expect(told.system_tokens).toBe(sum(system.map(countCodePoints)));
+      expect(costs).toBe(sum(parts.flatMap(({ messages }) => messages).map(countCodePoints)));
+    }),
+  );
+});
+
+test("after an accepted question what is sent is within the budget", () => {
+  const budgets = fc.integer({ min: 10, max: 40 });
+  fc.assert(
+    fc.property(options, framedScripts, contexts, budgets, (given, script, context, maxTokens) => {
+      const manager = new MemoryManager({ ...given, maxTokens, countTokens: estimateTokens });
+      for (const operation of script) {
+        const asks = operation.method === "addUserMessage";
+        if (asks && attempt(settingOf("context", context), manager) === null) continue;
+        if (attempt(operation, manager) === null || !asks) continue;
+        expect(manager.tokens).toBeLessThanOrEqual(maxTokens);
+        const sent = sum(manager.getMessages().map(estimateTokens));
+        expect(sent).toBeLessThanOrEqual(manager.tokens);
+      }
+    }),
+  );
+  expect.hasAssertions();
+});
+
 test("the tokens are the sum of what is sent", () => {
   fc.assert(
     fc.property(options, scripts, (given, script) => {
       const manager = played(given, script);
-      const costs = manager.getMessages().map(countCodePoints);
-      expect(manager.tokens).toBe(costs.reduce((total, cost) => total + cost, 0));
+      expect(manager.tokens).toBe(sum(manager.getMessages().map(countCodePoints)));
     }),
   );
 });

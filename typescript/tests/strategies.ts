@@ -2,6 +2,7 @@
 
 import fc from "fast-check";
 import { TandemError } from "../src/core/errors.ts";
+import type { Context } from "../src/core/frame.ts";
 import { MemoryManager, type MemoryManagerOptions } from "../src/core/manager.ts";
 import type { Message, ToolCall } from "../src/core/messages.ts";
 
@@ -47,6 +48,37 @@ export const operations: fc.Arbitrary<Operation> = fc.oneof(
   })),
   fc.constant({ method: "undo", run: (manager: MemoryManager) => manager.undo() }),
   fc.constant({ method: "clear", run: (manager: MemoryManager) => manager.clear() }),
+);
+
+/** One that sets a part of the frame, which is held under the name of its `method`. */
+export interface Setting extends Operation {
+  readonly method: "systemPrompt" | "summary" | "context";
+}
+
+export function settingOf<Name extends Setting["method"]>(
+  method: Name,
+  value: MemoryManager[Name],
+): Setting {
+  return {
+    method,
+    run(manager) {
+      manager[method] = value;
+    },
+  };
+}
+
+const prompts = fc.constantFrom(null, "", "S", "Be kind.");
+const summaries = fc.record({ text: texts, turns: fc.nat({ max: 4 }) });
+export const contexts: fc.Arbitrary<Context> = fc.record({
+  text: texts,
+  place: fc.constantFrom("system", "question"),
+});
+
+/** What changes the frame; an empty text is refused. */
+export const settings: fc.Arbitrary<Setting> = fc.oneof(
+  prompts.map((prompt) => settingOf("systemPrompt", prompt)),
+  fc.option(summaries).map((summary) => settingOf("summary", summary)),
+  fc.option(contexts).map((context) => settingOf("context", context)),
 );
 
 const limits = fc.option(fc.nat({ max: 4 }));
