@@ -201,7 +201,14 @@ def stored_chat_subject(options: Json) -> StoredChatSubject:
 
 def corrections_subject(weights: Json) -> Subject:
     corrections = Corrections(weights)
-    return Subject(corrections, lambda: corrections.weights)
+
+    class Making(Subject):
+        def call(self, name: str, args: Json) -> Json:
+            if name == "new_corrections":
+                return Corrections(**args).weights
+            return super().call(name, args)
+
+    return Making(corrections, lambda: corrections.weights)
 
 
 SUBJECTS: dict[str, Callable[[Json], CanBeCalled]] = {

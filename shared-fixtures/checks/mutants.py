@@ -1,4 +1,4 @@
-"""Shows that the fixtures bite: one-change mutants of the core must fail them, in each language.
+"""Shows that the fixtures bite: one-change mutants must fail them, in each language.
 
 `mutants.py [--language L] [--module M]`. Only the fixtures count, not the suites' own tests: a
 change that they let pass could be made in one language alone and nobody would notice. Mutants that
@@ -25,10 +25,13 @@ from mutations import Edit, python_edits
 
 __all__ = ["main"]
 
-MODULES = [
-    *("messages", "turns", "window", "thinking", "tokens"),
-    *("frame", "explanation", "snapshot"),
+FILES = [
+    *("core/messages", "core/turns", "core/window", "core/thinking", "core/tokens"),
+    *("core/frame", "core/explanation", "core/snapshot", "chat/correction"),
 ]
+"""What is pure, and whose whole work is to be in the fixtures."""
+
+MODULES = {file.partition("/")[2]: file for file in FILES}
 TESTS = TOP / "typescript" / "tests"
 SECONDS = 10
 """For one mutant: over ten times what the fixtures take. One that loops for ever is caught."""
@@ -102,11 +105,11 @@ class Worker:
 
 def mutants_of(language: str, modules: list[str]) -> Iterator[Mutant]:
     if language == "python":
-        for file in [PYTHON_SOURCES / "core" / f"{module}.py" for module in modules]:
+        for file in [PYTHON_SOURCES / f"{MODULES[module]}.py" for module in modules]:
             text = file.read_text("utf-8")
             yield from (Mutant(language, file, text, edit) for edit in python_edits(text))
         return
-    files = [str(TYPESCRIPT_SOURCES / "core" / f"{module}.ts") for module in modules]
+    files = [str(TYPESCRIPT_SOURCES / f"{MODULES[module]}.ts") for module in modules]
     command = [find_node(), str(TESTS / "mutations.ts"), *files]
     out = subprocess.run(command, check=True, capture_output=True, encoding="utf-8").stdout
     for file, edits in json.loads(out).items():
@@ -173,7 +176,7 @@ def main() -> int:
     parser.add_argument("--language", action="append", choices=LANGUAGES)
     parser.add_argument("--module", action="append", choices=MODULES)
     options = parser.parse_args()
-    results = [check(each, options.module or MODULES) for each in options.language or LANGUAGES]
+    results = [check(each, options.module or list(MODULES)) for each in options.language or LANGUAGES]
     return 0 if all(results) else 1
 
 

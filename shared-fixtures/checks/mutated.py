@@ -23,6 +23,8 @@ import fixtures
 
 __all__ = ["Mutant"]
 
+MUTATED = ("tandem_memory.core", "tandem_memory.chat.correction")
+
 
 class Mutant(Loader, MetaPathFinder):
     """Stands before the other finders and gives one module another text."""
@@ -43,7 +45,7 @@ class Mutant(Loader, MetaPathFinder):
 
 def first_failure(mutant: Mutant, cases: list[Json]) -> str | None:
     """Return the id of the first case that fails, or None; a module that can't load fails too."""
-    for name in [name for name in sys.modules if name.startswith("tandem_memory.core")]:
+    for name in [name for name in sys.modules if name.startswith(MUTATED)]:
         del sys.modules[name]
     sys.meta_path.insert(0, mutant)
     case: Json = {"id": "import"}
@@ -59,8 +61,8 @@ def first_failure(mutant: Mutant, cases: list[Json]) -> str | None:
 
 
 if __name__ == "__main__":
-    # What is above the core has its own tests, and an unchanged core of its own.
-    kinds = {"core", "manager", "splitter"}
+    # What is above has its own tests, and an unchanged core of its own.
+    kinds = {"core", "corrections", "manager", "splitter"}
     loaded = [case for case in fixtures.load_cases() if kinds & set(case["given"])]
     for line in sys.stdin:
         request = json.loads(line)

@@ -203,7 +203,14 @@ function splitterSubject(options: Json): Subject {
 
 function correctionsSubject(weights: Json): Subject {
   const corrections = new Corrections(weights);
-  return objectSubject(corrections, () => corrections.weights);
+  const subject = objectSubject(corrections, () => corrections.weights);
+  return {
+    ...subject,
+    call: (name, args) =>
+      name === "new_corrections"
+        ? new Corrections(args.weights).weights
+        : subject.call(name, args),
+  };
 }
 
 const SUBJECTS: Record<string, (options: Json) => Subject> = {

@@ -10,16 +10,18 @@ import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 import { loadCases } from "./fixtures.ts";
 
-const CORE = new URL("../src/core/", import.meta.url).href;
+const MUTATED = ["../src/core/", "../src/chat/correction.ts"].map(
+  (path) => new URL(path, import.meta.url).href,
+);
 
 let mutant = { url: "", source: "", number: 0 };
 
-// A query makes every module of the core a new one for each mutant.
+// A query makes each of these modules a new one for each mutant.
 registerHooks({
   resolve(specifier, context, next) {
     const found = next(specifier, context);
-    const isOurs = found.url.startsWith(CORE) && context.parentURL?.includes("?mutant=");
-    return isOurs ? { ...found, url: `${found.url}?mutant=${mutant.number}` } : found;
+    const isOurs = MUTATED.some((url) => found.url.startsWith(url));
+    return isOurs && context.parentURL?.includes("?mutant=") ? { ...found, url: `${found.url}?mutant=${mutant.number}` } : found;
   },
   load(url, context, next) {
     const format = "module-typescript";
@@ -30,8 +32,8 @@ registerHooks({
   },
 });
 
-// What is above the core has its own tests, and an unchanged core of its own.
-const kinds = ["core", "manager", "splitter"];
+// What is above has its own tests, and an unchanged core of its own.
+const kinds = ["core", "corrections", "manager", "splitter"];
 const cases = loadCases().filter(({ given }) => kinds.some((kind) => kind in given));
 
 async function firstFailure(): Promise<string | null> {
