@@ -176,7 +176,9 @@ def main() -> int:
     parser.add_argument("--language", action="append", choices=LANGUAGES)
     parser.add_argument("--module", action="append", choices=MODULES)
     options = parser.parse_args()
-    results = [check(each, options.module or list(MODULES)) for each in options.language or LANGUAGES]
+    results = [
+        check(each, options.module or list(MODULES)) for each in options.language or LANGUAGES
+    ]
     return 0 if all(results) else 1
 
 

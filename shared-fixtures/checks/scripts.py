@@ -179,15 +179,20 @@ def _uncounted(step: Json) -> Json:
     return {"call": "apply", "args": {key: step["args"][key] for key in ("model", "costs")}}
 
 
-weight_lists = mostly(
-    st.lists(st.integers(500, 8000) | st.just(1000.0), min_size=4, max_size=4),
-    st.lists(st.integers(499, 8001) | leaves, min_size=3, max_size=5) | values,
-)
+weights = st.lists(st.integers(500, 8000) | st.just(1000.0), min_size=4, max_size=4)
+odd_weights = st.lists(st.integers(499, 8001) | leaves, min_size=3, max_size=5) | values
 CORRECTIONS = weighted(
     (5, _counted("learn")),
     (2, _counted("tighten")),
     (3, _counted("apply").map(_uncounted)),
     (1, _step("worst", {"model": models})),
+    (
+        1,
+        _step(
+            "new_corrections",
+            {"weights": st.dictionaries(models, weights | odd_weights, max_size=1)},
+        ),
+    ),
 )
 
 
@@ -201,5 +206,10 @@ scripts = weighted(
     (6, _script({"manager": manager_options}, MANAGER, 24)),
     (2, _script({"splitter": some({}, {"opens_thinking": st.booleans()})}, SPLITTER, 10)),
     (2, _script({"core": some({})}, CORE, 4)),
-    (2, _script({"corrections": st.dictionaries(models, weight_lists)}, CORRECTIONS, 16)),
+    (
+        2,
+        _script(
+            {"corrections": st.dictionaries(models, mostly(weights, odd_weights))}, CORRECTIONS, 16
+        ),
+    ),
 )

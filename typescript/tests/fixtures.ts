@@ -207,9 +207,7 @@ function correctionsSubject(weights: Json): Subject {
   return {
     ...subject,
     call: (name, args) =>
-      name === "new_corrections"
-        ? new Corrections(args.weights).weights
-        : subject.call(name, args),
+      name === "new_corrections" ? new Corrections(args.weights).weights : subject.call(name, args),
   };
 }
 

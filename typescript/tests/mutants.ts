@@ -21,7 +21,9 @@ registerHooks({
   resolve(specifier, context, next) {
     const found = next(specifier, context);
     const isOurs = MUTATED.some((url) => found.url.startsWith(url));
-    return isOurs && context.parentURL?.includes("?mutant=") ? { ...found, url: `${found.url}?mutant=${mutant.number}` } : found;
+    return isOurs && context.parentURL?.includes("?mutant=")
+      ? { ...found, url: `${found.url}?mutant=${mutant.number}` }
+      : found;
   },
   load(url, context, next) {
     const format = "module-typescript";
