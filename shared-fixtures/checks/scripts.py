@@ -190,7 +190,7 @@ CORRECTIONS = weighted(
         1,
         _step(
             "new_corrections",
-            {"weights": st.dictionaries(models, weights | odd_weights, max_size=1)},
+            {"weights": st.dictionaries(models, weights | odd_weights, max_size=3)},
         ),
     ),
 )

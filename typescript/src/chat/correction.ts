@@ -38,9 +38,9 @@ export class Corrections {
   readonly #last = new Map<string, { costs: readonly number[]; tokens: number }>();
 
   constructor(weights: Readonly<Record<string, readonly number[]>> | null = null) {
-    for (const [model, each] of Object.entries(weights ?? {})) {
-      this.#weights.set(model, readWeights(each));
-    }
+    // In order of their names, so that of several faults both languages tell the same.
+    const given = Object.entries(weights ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
+    for (const [model, each] of given) this.#weights.set(model, readWeights(each));
   }
 
   /** The weights by model, a copy that can be kept as JSON. */

@@ -39,8 +39,10 @@ class Corrections:
 
     def __init__(self, weights: Mapping[str, Sequence[int]] | None = None) -> None:
         self._weights: dict[str, list[int]] = {}
-        for model, each in (weights or {}).items():
-            self._weights[model] = read_weights(each)
+        given = weights or {}
+        # In JavaScript's order of names, so that of several faults both languages tell the same.
+        for model in sorted(given, key=lambda name: name.encode("utf-16-be", "surrogatepass")):
+            self._weights[model] = read_weights(given[model])
         self._last: dict[str, tuple[list[int], int]] = {}
 
     @property
