@@ -64,11 +64,6 @@ nox.options.reuse_venv = "yes"
 nox.options.download_python = "never"
 nox.options.error_on_missing_interpreters = False  # each is skipped by name; RUNNING is there
 
-# pyenv hides the versions that are not switched on; the suite is for all that are installed.
-pyenv = Path(os.environ.get("PYENV_ROOT", "~/.pyenv")).expanduser() / "versions"
-if pyenv.is_dir():
-    os.environ["PYENV_VERSION"] = ":".join(path.name for path in pyenv.iterdir())
-
 # What follows `--` is for every session named: each takes what it knows, the rest goes to the
 # program that it runs.
 OPTIONS = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
@@ -84,7 +79,9 @@ def _node(session: nox.Session, package: str, *arguments: str | Path, **env: str
 
 
 def _check(session: nox.Session, script: str, *arguments: str | Path) -> None:
-    """Run one of `shared-fixtures/checks/`, with Node first on the PATH."""
+    """Run one of `shared-fixtures/checks/`, with both languages there, Node first on the PATH."""
+    install(session, TOOLS, "package", "test")
+    install_node(session)
     env = {"PATH": f"{NODE.parent}{os.pathsep}{os.environ['PATH']}"}
     session.run(python_of(TOOLS), CHECKS / script, *arguments, env=env, external=True)
 
@@ -130,7 +127,6 @@ def lint(session: nox.Session) -> None:
 @nox.session(python=False)
 def fixtures(session: nox.Session) -> None:
     """The fixtures against their schema, and the validator against files that must fail."""
-    install(session, TOOLS, "package", "test")
     _check(session, "validate.py")
     _check(session, "selftest.py")
 
@@ -174,7 +170,6 @@ def postgres(session: nox.Session) -> None:
 @nox.session(python=False, requires=[f"python-{RUNNING}", "typescript"])
 def parity(session: nox.Session) -> None:
     """Both languages agree: names, stores, fixtures run, random operations (`-- --sequences N`)."""
-    install(session, TOOLS, "package", "test")
     known, _ = OPTIONS.parse_known_args(session.posargs)
     for script in ("symbols.py", "interplay.py", "talkers.py", "terminal.py", "sessions.py"):
         _check(session, script)
@@ -186,25 +181,19 @@ def parity(session: nox.Session) -> None:
 
 @nox.session(python=False)
 def mutants(session: nox.Session) -> None:
-    """One-change mutants of the core, caught by the fixtures alone (`-- --module window`)."""
-    install(session, TOOLS, "package", "test")
-    install_node(session)
+    """One-change mutants of core and corrections, caught by the fixtures alone (`-- --module window`)."""
     _check(session, "mutants.py", *session.posargs)
 
 
 @nox.session(python=False)
 def kills(session: nox.Session) -> None:
     """Writers killed at random points, 2,000 a language; nothing is lost (`-- --kills N`)."""
-    install(session, TOOLS, "package", "test")
-    install_node(session)
     _check(session, "kills.py", *session.posargs)
 
 
 @nox.session(python=False)
 def writers(session: nox.Session) -> None:
     """Four writers of both languages at one store for a minute (`-- --seconds N`)."""
-    install(session, TOOLS, "package", "test")
-    install_node(session)
     _check(session, "writers.py", *session.posargs)
 
 
@@ -222,18 +211,29 @@ def _model(session: nox.Session, wanted: str | None) -> Generator[serve.Served]:
         session.error(str(error))
 
 
-@nox.session(python=False)
-def live(session: nox.Session) -> None:
-    """Both suites' live tests against one engine (`-- --model NAME`: that model or failure)."""
+def _live(session: nox.Session, *suites: str, **env: str) -> None:
     interpreter = install(session, TOOLS, "package", "test")
     install_node(session)
     known, _ = OPTIONS.parse_known_args(session.posargs)
     with _model(session, known.model) as served:
-        print(f"live report: {served}", flush=True)
-        env = {"TANDEM_LIVE_URL": served.url, "TANDEM_LIVE_MODEL": served.model}
-        _pytest(session, interpreter, "live-python", "-m", "live", **env)
-        _vitest(session, "live-typescript", "live", **env)
-        session.log(f"both languages pass their live tests on {served}")
+        print(f"{session.name} report: {served}", flush=True)
+        files = [f"tests/test_{suite}.py" for suite in suites]
+        env |= served.env
+        _pytest(session, interpreter, f"{session.name}-python", "-m", "live", *files, **env)
+        _vitest(session, f"{session.name}-typescript", *suites, **env)
+        session.log(f"both languages pass their {session.name} tests on {served}")
+
+
+@nox.session(python=False)
+def live(session: nox.Session) -> None:
+    """Both suites' live tests against one engine (`-- --model NAME`: that model or failure)."""
+    _live(session, "live", "long")
+
+
+@nox.session(python=False)
+def long(session: nox.Session) -> None:
+    """All 500 turns of the long conversation of the live tests, in each language."""
+    _live(session, "long", TANDEM_LIVE_TURNS="500")
 
 
 @nox.session(python=False)
@@ -292,7 +292,7 @@ def bench(session: nox.Session) -> None:
             env = {"PATH": f"{python_of(TOOLS).parent}{os.pathsep}{os.environ['PATH']}"}
             if served:
                 session.log(str(served))
-                env |= {"TANDEM_LIVE_URL": served.url, "TANDEM_LIVE_MODEL": served.model}
+                env |= served.env
             program = PYTHON / "benchmarks" / f"{table}.py"
             session.run(interpreter, program, *rest, env=env, external=True)
             twin = TYPESCRIPT / "benchmarks" / f"{table}.ts"

@@ -23,7 +23,7 @@ const STEADY = 16;
  * What was counted too high is taken back by this part: it costs a little of the window, while what
  * was counted too low costs the answer its room.
  */
-const EASE = 4;
+const EASE = 16;
 
 const UNLEARNT: readonly number[] = GROUPS.map(() => 1000);
 

@@ -24,7 +24,7 @@ LEAST, MOST = 500, 8000
 STEADY = 16
 """A text of so many tokens moves the weights half of the way."""
 
-EASE = 4
+EASE = 16
 """What was counted too high is taken back by this part: it costs a little of the window, while what
 was counted too low costs the answer its room.
 """
