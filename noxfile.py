@@ -181,7 +181,7 @@ def parity(session: nox.Session) -> None:
 
 @nox.session(python=False)
 def mutants(session: nox.Session) -> None:
-    """One-change mutants of core and corrections, caught by the fixtures alone (`-- --module window`)."""
+    """One-change mutants, caught by the fixtures alone (`-- --module window`: of one room)."""
     _check(session, "mutants.py", *session.posargs)
 
 
