@@ -72,7 +72,7 @@ class Conversation {
       const { parts, dropped_turns } = this.chat.memory.explain();
       const kept = parts.filter((part) => part.kept && part.part === "turn");
       expect(kept.length + dropped_turns).toBe(this.turns);
-      if (turn % 10 === 9) console.error(`turn ${turn + 1} of ${turns}`);
+      if (turn % 10 === 9) process.stderr.write(`turn ${turn + 1} of ${turns}\n`);
     }
   }
 
