@@ -132,15 +132,22 @@ def together(talkers: Talkers, one: str, other: str) -> Iterator[str]:
         yield "the sequence has a gap"
 
 
+def opened(told: dict[str, Any]) -> dict[str, Any]:
+    """Return what opening the session again tells: without a summary not how many turns left."""
+    kept = told["snapshot"].items()
+    snapshot = {name: value for name, value in kept if name != "dropped_turns"}
+    return {**told, "answers": "", "snapshot": snapshot}
+
+
 def continued(talkers: Talkers, one: str, other: str) -> Iterator[str]:
     """Begin in one and go on in the other. Yields where both don't have the same."""
     began = talkers.talk(one, *QUESTIONS)
-    if talkers.talk(other) != {**began, "answers": ""}:
+    if talkers.talk(other) != opened(began):
         yield f"{other} opens something else than {one} left"
     ended = talkers.talk(other, *QUESTIONS)
     if "(7)" not in ended["answers"]:  # three turns and the question
         yield f"{other} has not sent what {one} said"
-    if talkers.talk(one) != {**ended, "answers": ""}:
+    if talkers.talk(one) != opened(ended):
         yield f"{one} opens something else than {other} left"
 
 
